@@ -1,0 +1,255 @@
+"""What happened, told to whoever listens: frozen values in the past tense, and the bus that carries them.
+
+The names on the wire (`GET /api/events`) are these class names in snake case.
+"""
+
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that is already true. `run_id` and `project_id` are empty where there is none."""
+
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    project_id: str = "default"
+    run_id: str | None = None
+
+    @classmethod
+    def name(cls) -> str:
+        """The name on the wire: `ToolStarted` is `tool_started`."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+
+    def wire(self) -> dict[str, Any]:
+        """A JSON-ready dictionary of the fields."""
+        values = asdict(self)
+        values["at"] = self.at.isoformat()
+        return values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityChanged(Event):
+    agent_name: str
+    icon: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigChanged(Event):
+    """The configuration in force is another one; `keys` are the dotted names that differ."""
+
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigRejected(Event):
+    """The file on disk cannot be used; what was in force stays. `why` names key and line."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertReceived(Event):
+    alert_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertRelayed(Event):
+    """The phone was out of reach: the alert went to the owner as it came."""
+
+    state: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundStarted(Event):
+    round_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationRead(Event):
+    round_id: str
+    conversation_id: str
+    title: str
+    messages: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationDecided(Event):
+    round_id: str
+    conversation_id: str
+    title: str
+    decision: str
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundClosed(Event):
+    round_id: str
+    status: str
+    conversations: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAsked(Event):
+    """A decision waits for the owner (a conversation's question, or a permission)."""
+
+    question_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAnswered(Event):
+    question_id: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted(Event):
+    channel: str
+    sender: str
+    thread: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunClosed(Event):
+    channel: str
+    thread: str
+    status: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said(Event):
+    """A piece of the answer, as it arrives; pieces of one `run_id` joined are the text so far."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStarted(Event):
+    call_id: str
+    tool: str
+    args: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFinished(Event):
+    call_id: str
+    tool: str
+    ok: bool
+    result: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileDelivered(Event):
+    """A file joins the answer of a run; `media_id` opens it through `/api/media/{id}`."""
+
+    media_id: str
+    name: str
+    kind: str
+    size: int
+    caption: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRouted(Event):
+    target: str
+    purpose: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineFailed(Event):
+    target: str
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRequested(Event):
+    approval_id: str
+    tool: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalDecided(Event):
+    approval_id: str
+    decision: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery(Event):
+    """An outward message changed its state: queued, attempted, delivered, rejected, unknown or not_attempted."""
+
+    message_id: str
+    channel: str
+    state: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhoneState(Event):
+    """What is known of the phone; `state` is "ready" or a state of `PhoneUnreachable`."""
+
+    state: str
+    serial: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerClaimed(Event):
+    """Somebody wrote to a bot that has no owner yet; the app asks before they become it."""
+
+    channel: str
+    user_id: int
+    user_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrangerRefused(Event):
+    channel: str
+    user_id: int
+    user_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelState(Event):
+    """A channel went up or down; `state` is online, offline, conflict or unauthorized."""
+
+    channel: str
+    state: str
+    detail: str
+
+
+E = TypeVar("E", bound=Event)
+
+
+class Bus:
+    """Tells listeners what happened: in order, at once, on the loop's thread.
+
+    A listener must return quickly and may not fail the teller: what it raises is logged. Listeners that
+    need time put the event on a queue of their own.
+    """
+
+    def __init__(self) -> None:
+        self._listeners: list[tuple[type[Event], Callable[[Any], None]]] = []
+
+    def subscribe(self, kind: type[E], tell: Callable[[E], None]) -> Callable[[], None]:
+        """Listen to `kind` and its subclasses; call what is returned to stop."""
+        entry = (kind, tell)
+        self._listeners.append(entry)
+        return lambda: self._listeners.remove(entry) if entry in self._listeners else None
+
+    def emit(self, event: Event) -> None:
+        for kind, tell in tuple(self._listeners):
+            if isinstance(event, kind):
+                try:
+                    tell(event)
+                except Exception:
+                    log.exception("%s could not take %r", tell, event)
