@@ -1,0 +1,18 @@
+"""What every test shares: the loop is asyncio's, and nobody's real home is ever touched."""
+
+import pytest
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A test that forgets to name its home gets an empty one, never the developer's."""
+    monkeypatch.setenv("APX_HOME", str(tmp_path_factory.mktemp("home")))
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+    for name in ("APX_PORT", "APX_CONFIG", "APX_CONFIG_CONTENT", "ANDROID_ADB_SERVER_PORT", "ADB_SERVER_SOCKET"):
+        monkeypatch.delenv(name, raising=False)
