@@ -158,7 +158,7 @@ class Config:
                     self._load()
 
     async def set(self, changes: Mapping[str, Any], *, unset: tuple[str, ...] | list[str] = ()) -> None:
-        """Change dotted keys in the file and in force, all or nothing. `Invalid` names the key that does not hold."""
+        """Change dotted keys in the file and in force, all or nothing; `Invalid` names the key that is wrong."""
         async with self._writing:
             if self._stamp() != self._seen:
                 self._load()

@@ -1,6 +1,9 @@
 """Where in a JSON file each key stands, so that an error can name its line."""
 
 import re
+from bisect import bisect_right
+from collections.abc import Callable
+from contextlib import suppress
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
 
 _BLANK = re.compile(r"\s*")
@@ -48,19 +51,11 @@ def lines(text: str) -> dict[tuple[str | int, ...], int]:
                 at = skip(at + 1)
         return at + 1
 
-    try:
+    with suppress(IndexError, JSONDecodeError):  # not valid JSON after all: what was found is still right
         value(0, ())
-    except (IndexError, JSONDecodeError):
-        pass  # not valid JSON after all: whatever was found is still right
     return found
 
 
-def _line_counter(text: str):  # type: ignore[no-untyped-def]
+def _line_counter(text: str) -> Callable[[int], int]:
     starts = [match.end() for match in re.finditer("\n", text)]
-
-    def line_of(at: int) -> int:
-        from bisect import bisect_right
-
-        return bisect_right(starts, at) + 1
-
-    return line_of
+    return lambda at: bisect_right(starts, at) + 1
