@@ -1,8 +1,8 @@
 """Whether a screenshot is a picture at all, and whether it shows anything.
 
 Some phones print warnings before the picture, old ones damage its line ends, a dropped connection cuts it, and
-a protected window photographs black with no error. Each of these is told apart here, so that nobody is shown a
-made-up or an empty image.
+a protected window photographs black with no error. Each of these is told apart here, so that nobody is shown
+a made-up or an empty image.
 """
 
 import struct
