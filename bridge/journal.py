@@ -159,8 +159,8 @@ async def read(store: Store, conversation: Conversation, lines: Sequence[Line]) 
     async with store.transaction() as db:
         await db.execute("delete from phone_messages where conversation_id = ?", (conversation.id,))
         await db.executemany(
-            "insert into phone_messages (conversation_id, position, direction, fresh, sender, kind, text, quoted, edited,"
-            " at_text, day, seconds) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "insert into phone_messages (conversation_id, position, direction, fresh, sender, kind, text, quoted,"
+            " edited, at_text, day, seconds) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (
                     *(conversation.id, n, line.direction, int(line.fresh), line.sender, line.kind, line.text),
