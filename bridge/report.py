@@ -39,7 +39,8 @@ def written(
     if not news and not round.why:
         return ""
     numbers = {question.conversation_id: n for n, question in enumerate(questions, 1)}
-    title = t("report.title.one", lang) if len(news) == 1 else t("report.title.many", lang, n=len(news))
+    which = {0: "none", 1: "one"}.get(len(news), "many")
+    title = t(f"report.title.{which}", lang, n=len(news))
     blocks = [title, *(_chat(chat, lang, numbers.get(chat.id)) for chat in news)]
     ending = []
     if limited:
@@ -69,10 +70,11 @@ def from_notifications(notices: Sequence[Notice], why: str, lang: str) -> str:
     ]
     for notice in notices:
         lines = [
-            f"{sender}: {text}" if notice.group and sender else text
-            for sender, text, _ in notice.messages[-SHOWN_LINES:]
+            f"{one.sender}: {one.text}" if notice.group and one.sender else one.text
+            for one in notice.messages[-SHOWN_LINES:]
         ]
-        said = "\n".join(f"  {_cut(line)}" for line in lines) or f"  {t('relay.hidden', lang)}"
+        nothing = notice.text or t("relay.hidden" if notice.hidden else "relay.summary", lang)
+        said = "\n".join(f"  {_cut(line)}" for line in lines or [nothing])
         blocks.append(f"• {notice.chat}\n{said}")
     return "\n\n".join(blocks)
 
@@ -92,7 +94,7 @@ def relayed(heard: Sequence[Heard], why: str, lang: str) -> str:
 
 def why_not(state: str, lang: str) -> str:
     """A state of the phone as people read it; a sentence stays a sentence."""
-    return t(f"phone.{state}", lang) if state.isidentifier() else state
+    return sentence(f"phone.{state}", lang) if state.isidentifier() else sentence(state, lang)
 
 
 def model_why(reason: str, lang: str) -> str:
@@ -123,10 +125,8 @@ def _cut(text: str, limit: int = SHOWN_CHARS) -> str:
 
 
 def _count(chat: Conversation, lang: str) -> str:
-    if chat.state == "failed" or chat.reason == "never":
-        count = chat.unread or 0
-    else:
-        count = len(chat.fresh)
+    unopened = chat.state == "failed" or chat.reason == "never"
+    count = (chat.unread or 0) if unopened else len(chat.fresh)
     if chat.unread is None and not count:
         return t("report.messages.marked", lang)
     if not count:
@@ -181,7 +181,7 @@ def sentence(why: str, lang: str) -> str:
     try:
         return t(why, lang)
     except KeyError:
-        return why_not(why, lang) if why in ("absent", "offline", "locked", "timeout", "busy") else why
+        return why
 
 
 def _asked(chat: Conversation, lang: str) -> list[str]:
@@ -195,15 +195,17 @@ def _asked(chat: Conversation, lang: str) -> list[str]:
             lines.append(t("report.done.held", lang, text=held))
         elif chat.outcome == "unknown":
             lines.append(t("report.done.held_unknown", lang))
+        else:
+            lines.append(t("report.done.held_not_sent", lang, why=sentence(chat.outcome_why, lang)))
     return lines
 
 
 def _left(chat: Conversation, lang: str) -> str:
     reason = chat.reason
     if reason.startswith("model:"):
-        return t("report.why.model", lang, reason=model_why(reason, lang)).capitalize()
+        return t("report.why.model", lang, reason=model_why(reason, lang))
     if reason in ("no_model", "undecided"):
-        return t(f"report.why.{reason}", lang).capitalize()
+        return t(f"report.why.{reason}", lang)
     if reason in ("read_only", "nothing_new", "broadcast", "never"):
         return t("report.done.left_why", lang, why=t(f"report.why.{reason}", lang))
     return t("report.done.left_why", lang, why=reason) if reason else t("report.done.left", lang)
