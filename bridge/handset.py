@@ -116,7 +116,9 @@ class Handset:
         deadline = asyncio.get_running_loop().time() + owner_wait_s
         condition = await phone.probe()
         if condition.package_version is None:
-            raise PhoneUnreachable("whatsapp_missing", f"{self.target.package} is not installed on the phone.")
+            raise PhoneUnreachable(
+                "whatsapp_missing", f"{self.target.package} is not installed on the phone."
+            )
         while in_use(condition):
             left = deadline - asyncio.get_running_loop().time()
             if left <= 0:

@@ -78,7 +78,9 @@ class Walk:
         self.chats.append(chat)
         return await journal.found(self.store, chat)
 
-    async def _one(self, chat: Conversation, enter: Callable[[], Awaitable[object]], whatsapp: WhatsApp) -> bool:
+    async def _one(
+        self, chat: Conversation, enter: Callable[[], Awaitable[object]], whatsapp: WhatsApp
+    ) -> bool:
         started = time.monotonic()
         try:
             opened = await enter()
@@ -125,7 +127,9 @@ class Walk:
                 line.fresh = False
 
     async def _step(self, name: str, started: float, **detail: object) -> None:
-        await journal.step(self.store, self.round.id, name, int((time.monotonic() - started) * 1000), **detail)
+        await journal.step(
+            self.store, self.round.id, name, int((time.monotonic() - started) * 1000), **detail
+        )
 
 
 def lines_of(reading: Reading) -> list[Line]:
