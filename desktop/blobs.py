@@ -52,7 +52,7 @@ def _idle(phase: float) -> Pose:
 
 
 def _thinking(phase: float) -> Pose:
-    return Pose(open=0.88, look=(4.0 * cos(2 * pi * phase), -7.0 - 1.5 * _dip(2 * phase)), squash=0.018 * _dip(phase))
+    return Pose(open=0.88, look=(4.0 * cos(2 * pi * phase), -5.0 - 1.0 * _dip(2 * phase)), squash=0.018 * _dip(phase))
 
 
 def _working(phase: float) -> Pose:
@@ -135,6 +135,7 @@ def _eyes(painter: QPainter, eyes: icons.Eyes, pose: Pose, boost: float) -> None
     width, height = eyes.width * boost, eyes.height * boost * pose.open
     pen = QPen(QColor(eyes.color), width * 0.62)
     pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+    reach = min(width * 0.95, (eyes.right[0] - eyes.left[0]) * 0.3)  # two lines, never one
     for x, y in (eyes.left, eyes.right):
         middle = QPointF(x + pose.look[0], y + pose.look[1])
         if pose.eyes == "bar":
@@ -145,7 +146,7 @@ def _eyes(painter: QPainter, eyes: icons.Eyes, pose: Pose, boost: float) -> None
             painter.setBrush(QColor(eyes.color))
             painter.drawRoundedRect(bar, radius, radius)
             continue
-        reach, rise = width * 0.95, {"smile": -width * 1.05, "flat": 0.0, "closed": width * 0.85}[pose.eyes]
+        rise = {"smile": -width * 1.05, "flat": 0.0, "closed": width * 0.85}[pose.eyes]
         stroke = QPainterPath(middle - QPointF(reach, rise / 3))
         stroke.quadTo(middle + QPointF(0, rise), middle + QPointF(reach, -rise / 3))
         painter.strokePath(stroke, pen)

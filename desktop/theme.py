@@ -122,8 +122,8 @@ class Theme(QObject):
         """Whether things should appear in place instead of moving there; the system's wish unless set."""
         if self._still is not None:
             return self._still
-        wish = QGuiApplication.styleHints().accessibility().motionPreference()
-        return wish is Qt.MotionPreference.ReducedMotion
+        ask = getattr(QGuiApplication.styleHints().accessibility(), "motionPreference", None)  # Qt 6.12
+        return ask is not None and ask().name == "ReducedMotion"
 
     @reduced_motion.setter
     def reduced_motion(self, still: bool | None) -> None:
@@ -149,7 +149,6 @@ class Theme(QObject):
         hints = app.styleHints()
         if self._app is None:
             hints.colorSchemeChanged.connect(self._follow)
-            hints.accessibility().motionPreferenceChanged.connect(self.changed)
             app.setStyle("Fusion")  # the one base that looks the same everywhere
         self._app = None  # the next lines may call _follow
         if mode == "system":
