@@ -1,96 +1,30 @@
 """Paints the blobs: a body from its file, and over it two eyes and a mark that say how the agent is doing.
 
-A mood has a cycle, and `phase` in [0, 1) is the place in it; phase 0 is the pose of a still picture.
+`phase` is the place in the mood's cycle; phase 0 is the pose of a still picture.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
-from math import cos, pi, sin
+from functools import lru_cache
 
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QBitmap, QColor, QFont, QIcon, QPainter, QPainterPath, QPen, QPixmap, QPixmapCache, QRegion
+from PySide6.QtGui import (
+    QBitmap,
+    QColor,
+    QIcon,
+    QPainter,
+    QPainterPath,
+    QPen,
+    QPixmap,
+    QPixmapCache,
+    QRegion,
+)
 from PySide6.QtSvg import QSvgRenderer
 
 from core import icons
 from desktop import theme
+from desktop.moods import POSES, Mood, Pose, dip, orbit
 
 GROUND = 112.0  # where a body stands, in the units of the drawing
 SMALL = 40  # below this many pixels the eyes need help to be seen
-
-
-class Mood(StrEnum):
-    """How the agent is doing, as far as a face can say it."""
-
-    IDLE = "idle"
-    THINKING = "thinking"
-    WORKING = "working"
-    WAITING = "waiting"
-    DONE = "done"
-    FAILED = "failed"
-    ASLEEP = "asleep"
-
-
-@dataclass(frozen=True, slots=True)
-class Pose:
-    """A moment of a mood: how the body stands and what the eyes do."""
-
-    eyes: str = "bar"  # or smile, flat, closed
-    open: float = 1.0  # height of the bars
-    look: tuple[float, float] = (0.0, 0.0)
-    squash: float = 0.0  # how much lower the body is; never taller than drawn, so the click mask holds
-    tilt: float = 0.0  # degrees
-
-
-def _dip(phase: float) -> float:
-    """0 at both ends of the cycle, 1 in its middle, without a corner."""
-    return (1 - cos(2 * pi * phase)) / 2
-
-
-def _idle(phase: float) -> Pose:
-    return Pose(open=1 - 0.92 * _dip(phase))
-
-
-def _thinking(phase: float) -> Pose:
-    return Pose(open=0.88, look=(4.0 * cos(2 * pi * phase), -5.0 - 1.0 * _dip(2 * phase)), squash=0.018 * _dip(phase))
-
-
-def _working(phase: float) -> Pose:
-    x, y = _orbit(phase)
-    return Pose(open=0.58, look=((x - 60) * 0.06, (y - 62) * 0.05 + 1), squash=0.025 * _dip(2 * phase))
-
-
-def _waiting(phase: float) -> Pose:
-    return Pose(open=1.2, squash=0.05 * _dip(2 * phase), tilt=2.5 * sin(2 * pi * phase) * _dip(phase))
-
-
-def _done(phase: float) -> Pose:
-    return Pose(eyes="smile", squash=0.09 * _dip(2 * phase) * (1 - phase))
-
-
-def _failed(phase: float) -> Pose:
-    return Pose(eyes="flat", look=(5 * sin(4 * pi * phase) * (1 - phase), 2), squash=0.03)
-
-
-def _asleep(phase: float) -> Pose:
-    return Pose(eyes="closed", look=(0, 4), squash=0.02 + 0.03 * _dip(phase))
-
-
-POSES: dict[Mood, Callable[[float], Pose]] = {
-    Mood.IDLE: _idle,
-    Mood.THINKING: _thinking,
-    Mood.WORKING: _working,
-    Mood.WAITING: _waiting,
-    Mood.DONE: _done,
-    Mood.FAILED: _failed,
-    Mood.ASLEEP: _asleep,
-}
-
-
-def _orbit(phase: float) -> tuple[float, float]:
-    """Where the dot of the working mood is; it starts at the lower right."""
-    turn = 2 * pi * phase + pi / 5
-    return 60 + 51 * cos(turn), 64 + 45 * sin(turn)
 
 
 def paint(painter: QPainter, rect: QRectF | QRect, key: str, mood: str, phase: float = 0.0) -> None:
@@ -113,15 +47,19 @@ def paint(painter: QPainter, rect: QRectF | QRect, key: str, mood: str, phase: f
     painter.drawPixmap(QRectF(0, 0, icons.BOX, icons.BOX), body, QRectF(body.rect()))
     _eyes(painter, icon.eyes, pose, 1.3 if side < SMALL else 1.0)
     painter.restore()
-    _mark(painter, feeling, phase % 1.0, icon.eyes.color)
+    if side < SMALL:  # a mark of the same proportion would be a speck
+        painter.translate(114, 8)
+        painter.scale(1.5, 1.5)
+        painter.translate(-114, -8)
+    _mark(painter, feeling, phase % 1.0, small=side < SMALL)
     painter.restore()
 
 
 def _body(icon: icons.Icon, side: float, dpr: float) -> QPixmap:
     pixels = max(1, round(side * dpr))
-    name = f"apx-body:{icon.key}:{pixels}"
-    if (kept := QPixmapCache.find(name)) is not None and not kept.isNull():
-        return kept
+    name, body = f"apx-body:{icon.key}:{pixels}", QPixmap()
+    if QPixmapCache.find(name, body):
+        return body
     body = QPixmap(pixels, pixels)
     body.fill(Qt.GlobalColor.transparent)
     painter = QPainter(body)
@@ -152,19 +90,21 @@ def _eyes(painter: QPainter, eyes: icons.Eyes, pose: Pose, boost: float) -> None
         painter.strokePath(stroke, pen)
 
 
-def _mark(painter: QPainter, mood: Mood, phase: float, eye: str) -> None:
+def _mark(painter: QPainter, mood: Mood, phase: float, *, small: bool) -> None:
     painter.setPen(Qt.PenStyle.NoPen)
     if mood is Mood.WAITING:
-        _badge(painter, 12.5 + 1.2 * _dip(2 * phase))
+        _badge(painter, 12.5 + 1.2 * dip(2 * phase))
     elif mood is Mood.WORKING:
         painter.setBrush(theme.color("spark"))
-        painter.drawEllipse(QPointF(*_orbit(phase)), 6, 6)
+        painter.drawEllipse(QPointF(100, 66) if small else QPointF(*orbit(phase)), 6, 6)
     elif mood is Mood.THINKING:
         painter.setBrush(theme.color("spark"))
         for step in range(3):
-            lift = _dip((phase * 2 - step * 0.16) % 1.0)
+            lift = dip((phase * 2 - step * 0.16) % 1.0)
             painter.setOpacity(0.45 + 0.55 * lift)
-            painter.drawEllipse(QPointF(88 + 11 * step, 19 - 5 * step - 2 * lift), 3.0 + step * 0.5, 3.0 + step * 0.5)
+            painter.drawEllipse(
+                QPointF(88 + 11 * step, 19 - 5 * step - 2 * lift), 3.0 + step * 0.5, 3.0 + step * 0.5
+            )
     elif mood is Mood.ASLEEP:
         _snore(painter, phase)
 
@@ -181,7 +121,7 @@ def _badge(painter: QPainter, radius: float) -> None:
 def _snore(painter: QPainter, phase: float) -> None:
     painter.setBrush(Qt.BrushStyle.NoBrush)
     for start, size in (((94.0, 26.0), 7.0), ((105.0, 13.0), 10.0)):
-        drift = 3 * _dip(phase)
+        drift = 3 * dip(phase)
         x, y = start[0] + drift * 0.4 - size / 2, start[1] - drift - size / 2
         letter = QPainterPath(QPointF(x, y))
         for corner in (QPointF(x + size, y), QPointF(x, y + size), QPointF(x + size, y + size)):
@@ -195,9 +135,9 @@ def _snore(painter: QPainter, phase: float) -> None:
 
 def pixmap(key: str, size: int, mood: str = Mood.IDLE, dpr: float = 1.0) -> QPixmap:
     """A still picture of that face, `size` pixels of the screen's own units on each side."""
-    name = f"apx-blob:{key}:{size}:{Mood(mood)}:{dpr:.2f}"
-    if (kept := QPixmapCache.find(name)) is not None and not kept.isNull():
-        return kept
+    name, picture = f"apx-blob:{key}:{size}:{Mood(mood)}:{dpr:.2f}", QPixmap()
+    if QPixmapCache.find(name, picture):
+        return picture
     picture = QPixmap(QSize(round(size * dpr), round(size * dpr)))
     picture.setDevicePixelRatio(dpr)
     picture.fill(Qt.GlobalColor.transparent)
@@ -216,6 +156,7 @@ def icon(key: str, mood: str = Mood.IDLE) -> QIcon:
     return made
 
 
+@lru_cache(maxsize=32)
 def silhouette(key: str, size: int, mood: str, steps: int = 24) -> QRegion:
     """Every pixel that some moment of the mood touches: what of the square answers to a click."""
     union = QPixmap(size, size)

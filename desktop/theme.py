@@ -5,8 +5,8 @@ The sheet `assets/style.qss` is written in these tokens; the table at its top sa
 
 import re
 from functools import cache
-from tempfile import TemporaryDirectory
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, Literal
 
 from PySide6.QtCore import QByteArray, QObject, QRectF, Qt, Signal
