@@ -40,12 +40,13 @@ class Target:
 class Phone:
     """One phone. Every call may raise `PhoneUnreachable`, whose `state` says which kind of absence."""
 
-    def __init__(self, adb: Adb, target: Target) -> None:
+    def __init__(self, adb: Adb, target: Target, *, patience: float | None = None) -> None:
         if not re.fullmatch(r"[A-Za-z]\w*(\.\w+)+", target.package):
             raise Invalid(f"{target.package!r} is not the name of an Android app.")
         self.target = target
         self._adb = adb
-        self._patience = 3.0 if presence.is_remote(target.serial) else 1.0
+        # Times are for a cable; over the air everything takes longer.
+        self._patience = patience or (3.0 if presence.is_remote(target.serial) else 1.0)
         self._reader = TreeReader(adb, target.serial)
         self._questions = Questions(adb, target.serial, target.package, target.user, self._patience)
 
