@@ -8,6 +8,7 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from bridge import presence, probe
@@ -100,10 +101,14 @@ class Phone:
         await self.key(SLEEP)
 
     async def home(self) -> None:
-        """Leave the app, and make sure: while it is in front it raises no notifications."""
-        for command in (f"input keyevent {HOME}", f"input keyevent {HOME}", _to_launcher(self.target.user)):
-            await self._run(command)
-            if await self._soon(self._left, 3):
+        """Leave the app, and make sure: while it is in front it raises no notifications.
+
+        A locked phone ignores the key, but not the launcher being started.
+        """
+        for command in (f"input keyevent {HOME}", _to_launcher(self.target.user), f"input keyevent {HOME}"):
+            with suppress(ShellFailed):  # what counts is where the phone is afterwards
+                await self._run(command)
+            if await self._soon(self._left, 2):
                 return
         raise PhoneUnreachable("whatsapp_stuck", f"{self.target.package} did not leave the screen.")
 

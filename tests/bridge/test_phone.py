@@ -26,9 +26,9 @@ WINDOW = """
     mCurrentRotation=ROTATION_0
 """
 REPORTS = {
-    "dumpsys power": "  mWakefulness=Awake\n",
+    "dumpsys power": "  mWakefulness=Awake\n  mLastUserActivityTime=99 (4200 ms ago)\n",
     "dumpsys window": WINDOW,
-    "dumpsys activity activities": "  topResumedActivity=ActivityRecord{1 u0 com.whatsapp/.Conversation t4}\n",
+    "dumpsys activity activities": "  topResumedActivity=ActivityRecord{1 u0 com.whatsapp/.Conversation}\n",
     "settings get secure default_input_method": "com.google.android.inputmethod.latin/com.android.LatinIME\n",
     "wm size": "Physical size: 1440x3168\nOverride size: 1080x2376\n",
     "am get-current-user": "0\n",
@@ -177,6 +177,7 @@ async def test_one_call_tells_the_whole_condition(wire, phone):
         user=0,
         package_version="2.26.38.73",
         android=13,
+        idle_s=4.2,
     )
     assert len(wire.commands) == 1
 
@@ -420,6 +421,13 @@ async def test_a_file_name_is_used_once_and_removed(script, phone):
 async def test_a_screen_that_never_rests_is_unreadable_with_the_phones_own_words(script, phone):
     script.reports["uiautomator"] = "ERROR: could not get idle state.\n"
     with pytest.raises(Unreadable, match="did not come to rest"):
+        await phone.tree(deadline_s=0.5)
+
+
+async def test_a_tree_printed_after_an_error_is_an_old_one(script, phone):
+    script.reports["uiautomator"] = "ERROR: null root node returned by UiTestAutomationBridge.\n"
+    script.reports["cat"] = SCREEN
+    with pytest.raises(Unreadable, match="no window"):
         await phone.tree(deadline_s=0.5)
 
 
