@@ -411,7 +411,7 @@ async def test_a_file_name_is_used_once_and_removed(script, phone):
     script.reports["cat"] = SCREEN
     first = await phone.tree()
     await phone.tree()
-    dumped = [command.split()[-1] for command in script.ran if command.startswith("uiautomator dump /data")]
+    dumped = [command.split()[-2] for command in script.ran if command.startswith("uiautomator dump /data")]
     removed = [command.split()[-1] for command in script.ran if command.startswith("rm -f")]
     assert first.reader == "file"
     assert len(set(dumped)) == 2
