@@ -33,7 +33,7 @@ class Outbox:
         self._running = False
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator["Outbox"]:
+    async def open(self) -> AsyncIterator["Outbox"]:
         """From here to the end of the block messages go out."""
         await self.start()
         try:

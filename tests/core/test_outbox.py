@@ -45,7 +45,7 @@ def lines(message: Message) -> list[Part]:
 
 @asynccontextmanager
 async def outbox(path: Path, bus: Bus | None = None, pace: Pace = FAST) -> AsyncIterator[Outbox]:
-    async with Store.open(path / "apx.db") as store, Outbox(store, bus or Bus(), pace=pace).running() as box:
+    async with Store.open(path / "apx.db") as store, Outbox(store, bus or Bus(), pace=pace).open() as box:
         yield box
 
 
