@@ -63,7 +63,7 @@ def judge_text(text: str) -> str | None:
         ("nul", "\0" in text),
         ("invisible", any(_invisible(letter) for letter in text)),
         ("file_url", re.match(r"file:", text, re.IGNORECASE)),
-        ("url", re.match(r"[a-z][a-z0-9+.-]+:(//|[^\\/\s]*,)", text, re.IGNORECASE)),
+        ("url", re.match(r"data:|[a-z][a-z0-9+.-]+://", text, re.IGNORECASE)),
         ("unc", text.startswith(("\\\\", "//", "\\/", "/\\"))),
         ("windows", re.match(r"[A-Za-z]:", text) or "\\" in text),
         ("stream", re.search(r"\.[A-Za-z][A-Za-z0-9]{0,9}:", name)),
@@ -156,7 +156,11 @@ def take(text: str, policy: FileDelivery, place: Place, *, lang: str = "en") -> 
         real = given.resolve(strict=True)
     except (OSError, RuntimeError) as error:
         raise refuse("not_found") from error
-    if not text.startswith(("/", "~")) and place.project and not protected.inside(real, place.project.resolve()):
+    if (
+        not text.startswith(("/", "~"))
+        and place.project
+        and not protected.inside(real, place.project.resolve())
+    ):
         raise refuse("outside_project")
     if wrong := judge_place(real, place):
         raise refuse(wrong)

@@ -8,7 +8,9 @@ import json
 import re
 import struct
 import zipfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from core.protected import folded, secret_name
@@ -198,38 +200,48 @@ def _json(data: bytes) -> None:
     )
 
 
-def _zip_names(data: bytes) -> list[str]:
+@contextmanager
+def _archive(data: bytes) -> Iterator[zipfile.ZipFile]:
+    """A zip file open; whatever zipfile says about a broken one is one reason."""
     _need(data.startswith(b"PK\x03\x04"))
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            entries = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, EOFError) as error:
+            yield archive
+    except (zipfile.BadZipFile, zlib.error, ValueError, RuntimeError, OSError, EOFError) as error:
         raise Wrong("unreadable") from error
+
+
+def _entry(entry: zipfile.ZipInfo) -> None:
+    name = entry.filename.replace("\\", "/")
+    base = name.rstrip("/").rpartition("/")[2]
+    outside = name.startswith("/") or ".." in name.split("/") or entry.external_attr >> 28 == 0xA
+    _need(not outside, "zip_path")
+    _need("vbaproject.bin" not in folded(name) and "/activex/" not in folded(name), "macros")
+    _need(not runs(base), "never_inside")
+    _need(not secret_name(base), "secret_inside")
+
+
+def _entries(archive: zipfile.ZipFile) -> list[str]:
+    entries = archive.infolist()
     _need(0 < len(entries) <= MAX_ENTRIES, "unreadable")
     for entry in entries:
-        name = entry.filename.replace("\\", "/")
-        base = name.rstrip("/").rpartition("/")[2]
-        _need(
-            not (name.startswith("/") or ".." in name.split("/") or entry.external_attr >> 28 == 0xA),
-            "zip_path",
-        )
-        _need("vbaproject.bin" not in folded(name) and "/activex/" not in folded(name), "macros")
-        _need(not runs(base), "never_inside")
-        _need(not secret_name(base), "secret_inside")
+        _entry(entry)
     return [entry.filename for entry in entries]
 
 
 def _zip(data: bytes) -> None:
-    for name in _zip_names(data):
-        _need(folded(name).rpartition(".")[2] not in ARCHIVES, "nested")
+    with _archive(data) as archive:
+        for name in _entries(archive):
+            _need(folded(name).rpartition(".")[2] not in ARCHIVES, "nested")
 
 
 def _office(folder: str) -> Callable[[bytes], None]:
     def check(data: bytes) -> None:
-        names = _zip_names(data)
-        _need("[Content_Types].xml" in names and any(name.startswith(f"{folder}/") for name in names))
-        with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open("[Content_Types].xml") as file:
-            _need(b"macroenabled" not in file.read(1 << 20).lower(), "macros")
+        with _archive(data) as archive:
+            names = _entries(archive)
+            _need("[Content_Types].xml" in names and any(name.startswith(f"{folder}/") for name in names))
+            with archive.open("[Content_Types].xml") as file:
+                _need(b"macroenabled" not in file.read(1 << 20).lower(), "macros")
 
     return check
 
