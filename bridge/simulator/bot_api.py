@@ -17,72 +17,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from bridge.simulator.bot_faults import Fault, Rejected, conflict
 from bridge.simulator.bot_text import CannotParse, parse_html, units
 from bridge.simulator.bot_wire import Drop, Request, Response, Server
 
 MB = 1024 * 1024
-
-
-class Rejected(Exception):
-    """What the real one would answer: a status, a sentence, parameters."""
-
-    def __init__(self, status: int, description: str, **parameters: Any) -> None:
-        super().__init__(description)
-        self.status, self.description, self.parameters = status, description, parameters
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """What goes wrong with one request. `after` faults happen when the effect is done already."""
-
-    status: int = 0
-    description: str = ""
-    parameters: dict[str, Any] = field(default_factory=dict)
-    hang: bool = False
-    drop: bool = False
-    after: bool = False
-    body: bytes | None = None
-
-
-def limited(retry_after: int | None = None) -> Fault:
-    """429, with or without the time to wait."""
-    parameters = {} if retry_after is None else {"retry_after": retry_after}
-    return Fault(429, "Too Many Requests", parameters)
-
-
-def hang() -> Fault:
-    """The request is taken and never answered."""
-    return Fault(hang=True)
-
-
-def dropped() -> Fault:
-    """The message is accepted, the connection closed before the answer."""
-    return Fault(drop=True, after=True)
-
-
-def conflict() -> Fault:
-    """Another poller uses the token."""
-    return Fault(409, "Conflict: terminated by other getUpdates request")
-
-
-def failing(status: int = 500) -> Fault:
-    """The server says that it failed, and did nothing."""
-    return Fault(status, "Internal Server Error")
-
-
-def gateway(status: int = 502) -> Fault:
-    """A proxy answers instead of the server, and nobody knows what the server did."""
-    return Fault(status, body=b"<html>Bad Gateway</html>", after=True)
-
-
-def cannot_parse() -> Fault:
-    """The formatting is not understood."""
-    return Fault(400, "Bad Request: can't parse entities: Unsupported start tag")
-
-
-def unauthorized() -> Fault:
-    """The token is not valid."""
-    return Fault(401, "Unauthorized")
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,10 +229,10 @@ class BotApi:
             return Response(fault.status, fault.body)
         return Response(200, {"ok": True, "result": result})
 
-    async def _getMe(self, _: Request) -> Any:  # noqa: N802 - Telegram's names
+    async def _getMe(self, _: Request) -> Any:
         return {"id": self.bot_id, "is_bot": True, "first_name": "APX", "username": self.username}
 
-    async def _getUpdates(self, request: Request) -> Any:  # noqa: N802
+    async def _getUpdates(self, request: Request) -> Any:
         offset, timeout_s = int(request.params.get("offset", 0)), float(request.params.get("timeout", 0))
         self.updates = [one for one in self.updates if one["update_id"] >= offset]
         self._polls += 1
@@ -310,10 +249,10 @@ class BotApi:
         limit = int(request.params.get("limit", 100))
         return self.updates[:limit]
 
-    async def _sendMessage(self, request: Request) -> Any:  # noqa: N802
+    async def _sendMessage(self, request: Request) -> Any:
         return self._accept("sendMessage", request, "text", 4096)
 
-    async def _sendPhoto(self, request: Request) -> Any:  # noqa: N802
+    async def _sendPhoto(self, request: Request) -> Any:
         _, data = request.files.get("photo") or ("", b"")
         if len(data) > 10 * MB:
             raise Rejected(400, "Bad Request: file is too big")
@@ -323,29 +262,29 @@ class BotApi:
                 raise Rejected(400, "Bad Request: PHOTO_INVALID_DIMENSIONS")
         return self._accept("sendPhoto", request, "caption", 1024, "photo")
 
-    async def _sendDocument(self, request: Request) -> Any:  # noqa: N802
+    async def _sendDocument(self, request: Request) -> Any:
         _, data = request.files.get("document") or ("", b"")
         if len(data) > 50 * MB:
             raise Rejected(413, "Request Entity Too Large")
         return self._accept("sendDocument", request, "caption", 1024, "document")
 
-    async def _sendChatAction(self, _: Request) -> Any:  # noqa: N802
+    async def _sendChatAction(self, _: Request) -> Any:
         return True
 
-    async def _answerCallbackQuery(self, request: Request) -> Any:  # noqa: N802
+    async def _answerCallbackQuery(self, request: Request) -> Any:
         text = request.params.get("text", "")
         if units(text) > 200:
             raise Rejected(400, "Bad Request: MESSAGE_TOO_LONG")
         self.answers[request.params["callback_query_id"]] = text
         return True
 
-    async def _editMessageReplyMarkup(self, request: Request) -> Any:  # noqa: N802
+    async def _editMessageReplyMarkup(self, request: Request) -> Any:
         return self._edited(request, None)
 
-    async def _editMessageText(self, request: Request) -> Any:  # noqa: N802
+    async def _editMessageText(self, request: Request) -> Any:
         return self._edited(request, self._read(request, "text", 4096))
 
-    async def _getFile(self, request: Request) -> Any:  # noqa: N802
+    async def _getFile(self, request: Request) -> Any:
         id = request.params["file_id"]
         if id not in self.files:
             raise Rejected(400, "Bad Request: invalid file_id")
@@ -358,10 +297,10 @@ class BotApi:
             "file_path": f"f/{id}",
         }
 
-    async def _deleteWebhook(self, _: Request) -> Any:  # noqa: N802
+    async def _deleteWebhook(self, _: Request) -> Any:
         return True
 
-    async def _setMyCommands(self, _: Request) -> Any:  # noqa: N802
+    async def _setMyCommands(self, _: Request) -> Any:
         return True
 
     def _read(self, request: Request, name: str, limit: int) -> tuple[str, list[dict[str, object]]]:

@@ -36,6 +36,7 @@ class Response:
 
 
 Answer = Callable[[Request], Awaitable[Response]]
+Connected = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 def _multipart(kind: str, body: bytes, request: Request) -> None:
@@ -95,6 +96,22 @@ def written(response: Response) -> bytes:
     return ("\r\n".join(lines) + "\r\n\r\n").encode() + body
 
 
+class _Protocol(asyncio.StreamReaderProtocol):
+    """Knows when the other end has hung up, without reading ahead."""
+
+    def __init__(self, reader: asyncio.StreamReader, connected: Connected) -> None:
+        super().__init__(reader, connected)
+        self.gone = asyncio.Event()
+
+    def eof_received(self) -> bool | None:
+        self.gone.set()
+        return super().eof_received()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.gone.set()
+        super().connection_lost(error)
+
+
 class Server:
     """A listening socket on loopback whose connections end with it."""
 
@@ -106,7 +123,10 @@ class Server:
 
     async def start(self, port: int = 0) -> None:
         """Listen; port 0 takes a free one."""
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", port)
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(
+            lambda: _Protocol(asyncio.StreamReader(limit=1 << 20), self._connected), "127.0.0.1", port
+        )
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
@@ -126,7 +146,7 @@ class Server:
         try:
             with suppress(ConnectionError, asyncio.IncompleteReadError):
                 while request := await read(reader):
-                    writer.write(written(await self._unless_gone(reader, request)))
+                    writer.write(written(await self._unless_gone(writer, request)))
                     await writer.drain()
         except (Drop, asyncio.CancelledError):
             writer.transport.abort()
@@ -137,10 +157,12 @@ class Server:
             with suppress(ConnectionError, asyncio.CancelledError):
                 await writer.wait_closed()
 
-    async def _unless_gone(self, reader: asyncio.StreamReader, request: Request) -> Response:
+    async def _unless_gone(self, writer: asyncio.StreamWriter, request: Request) -> Response:
         """The answer, unless the client hangs up first: then nobody waits any longer."""
         answer = asyncio.ensure_future(self._answer(request))
-        gone = asyncio.ensure_future(self._hung_up(reader))
+        protocol = writer.transport.get_protocol()
+        assert isinstance(protocol, _Protocol)
+        gone = asyncio.ensure_future(protocol.gone.wait())
         try:
             await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
             if not answer.done():
@@ -150,8 +172,3 @@ class Server:
             for task in (answer, gone):
                 task.cancel()
             await asyncio.gather(answer, gone, return_exceptions=True)
-
-    async def _hung_up(self, reader: asyncio.StreamReader) -> None:
-        # The client sends nothing while it waits, so the first thing to come is the end.
-        while not reader.at_eof():
-            await asyncio.sleep(0.05)
