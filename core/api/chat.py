@@ -14,17 +14,21 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from core import alerts
 from core.api import problems
 from core.api.access import Caller, Scope
-from core.api.frames import KEEPALIVE_S, Frames, result
+from core.api.frames import FAILURES, KEEPALIVE_S, Frames, result
 from core.api.request import Apx, Who, project, reply
 from core.app import App
 from core.errors import Invalid
-from core.runs.turn import Message, Run, Status, Turn
+from core.runs.turn import Message, Run, Turn
 
 router = APIRouter(tags=["chat"])
 
 # What a caller may say it is: each of these has at most the tools of "api".
 CHANNELS = ("api", "cli", "desktop", "web", "telegram")
 _WHATSAPP = re.compile(rb"""["']?channel["']?\s*[:=]\s*["']?whatsapp\b""", re.IGNORECASE)
+
+# What the caller or the owner can change; the rest is a model or a service that does not answer: 503.
+_FAILED = {"not_configured": 409, "cancelled": 409, "budget_spent": 409, "invalid": 400, "not_found": 404}
+_FAILED |= {"refused": 403, "bug": 500}
 
 
 class Line(BaseModel):
@@ -65,7 +69,7 @@ async def chat(pid: str, request: Request, app: Apx, who: Who, key: Key = None) 
         return await _alert(app, who, project_id, request, body, key)
     turn = _turn(data, who, project_id)
     run = await app.runner.run(turn)
-    if run.status is Status.FAILED:
+    if run.status in FAILURES:
         return JSONResponse(*_failure(run))
     return reply(result(app, run))
 
@@ -149,9 +153,8 @@ def _turn(data: Any, who: Caller, project_id: str) -> Turn:
 
 def _failure(run: Run) -> tuple[dict[str, Any], int]:
     """A run that failed, in the shape of every failure; what the owner has to set is 409."""
-    kind = run.error_kind or "failed"
-    status = {"not_configured": 409, "invalid": 400, "not_found": 404, "refused": 403, "budget_spent": 409}
-    return problems.body(run.text, kind) | {"run_id": run.id}, status.get(kind, 503)
+    kind = run.error_kind or run.status.value
+    return problems.body(run.text, kind) | {"run_id": run.id}, _FAILED.get(kind, 503)
 
 
 async def _stream(app: App, who: Caller, request: Request, turn: Turn) -> AsyncIterator[str]:

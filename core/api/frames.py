@@ -1,6 +1,7 @@
 """The frames of a streamed answer: what the bus tells of one run, in the words of the wire."""
 
 import asyncio
+import logging
 from types import TracebackType
 from typing import Any
 
@@ -17,8 +18,12 @@ from core.events import (
 )
 from core.runs.turn import Call, Run, Status, Turn
 
+log = logging.getLogger(__name__)
+
 KEEPALIVE_S = 20.0
 SHOWN_CHARS = 1200
+FAILURES = (Status.FAILED, Status.CANCELLED)
+BROKEN = "Something failed inside; the log says what."
 
 
 def _call(call: Call) -> dict[str, Any]:
@@ -83,20 +88,28 @@ class Frames:
         self._task.cancel()
 
     async def aclose(self) -> None:
-        """Stop the run if it still goes on, and wait until it has ended."""
+        """Stop the run if it still goes on, and wait until it has been recorded."""
         self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
+        (ended,) = await asyncio.gather(self._task, return_exceptions=True)
+        if isinstance(ended, Exception):
+            log.error("The run %s broke", self._run_id, exc_info=ended)
 
     async def _work(self) -> None:
+        last: dict[str, Any] = {"type": "error", "error": "The run was stopped.", "code": "cancelled"}
         try:
             run = await self._app.runner.run(self._turn)
-            if run.status is Status.FAILED:
-                self._queue.put_nowait(
-                    {"type": "error", "error": run.text, "code": run.error_kind or "failed", "run_id": run.id}
-                )
+            if run.status in FAILURES:
+                code = run.error_kind or run.status.value
+                last = {"type": "error", "error": run.text, "code": code, "run_id": run.id}
             else:
-                self._queue.put_nowait({"type": "final", "result": result(self._app, run)})
+                last = {"type": "final", "result": result(self._app, run)}
+        except asyncio.CancelledError:
+            raise
+        except BaseException:
+            last = {"type": "error", "error": BROKEN, "code": "failed", "run_id": self._run_id}
+            raise
         finally:
+            self._queue.put_nowait(last)
             self._queue.put_nowait(None)
 
     def _take(self, event: Event) -> None:
