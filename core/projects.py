@@ -35,7 +35,9 @@ async def find(store: Store, named: str) -> Project:
     if not rows:
         raise NotFound(f"There is no project {named[:60]!r}. `apx project list` shows them.")
     if rows[0]["id"] != wanted and len(rows) > 1:
-        raise Invalid(f"{len(rows)} projects are called {named!r}. Use an id: {', '.join(r['id'] for r in rows)}.")
+        raise Invalid(
+            f"{len(rows)} projects are called {named!r}. Use an id: {', '.join(r['id'] for r in rows)}."
+        )
     return _project(rows[0])
 
 
@@ -67,7 +69,9 @@ async def remove(store: Store, named: str) -> Project:
     try:
         await store.run("delete from projects where id = ?", project.id)
     except sqlite3.IntegrityError as error:
-        raise Refused(f"{project.name} has runs or alerts that name it; it stays so that they can be read.") from error
+        raise Refused(
+            f"{project.name} has runs or alerts that name it; it stays so that they can be read."
+        ) from error
     return project
 
 

@@ -20,7 +20,7 @@ ASGI = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 
 MAX_BODY = 2 * 1024 * 1024
 BODY_S = 30.0
-LINGER_S = 2.0
+LINGER_S = 1.0
 OPEN = {"/api/health", "/api/openapi.json", "/api/docs"}
 # The device that pairs has no token yet: what it brings is the code.
 PAIRING = "/api/pair/confirm"

@@ -25,9 +25,7 @@ async def recent(
     wanted = [one.strip() for part in status or () for one in part.split(",") if one.strip()]
     if project_id is not None:
         project_id = await project(app, project_id)
-    rows = await history.recent(
-        app.store, status=wanted, project_id=project_id, channel=channel, limit=limit
-    )
+    rows = await history.recent(app.store, status=wanted, project_id=project_id, channel=channel, limit=limit)
     return reply({"data": [asdict(row) for row in rows]})
 
 
