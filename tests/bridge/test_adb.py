@@ -120,9 +120,15 @@ async def test_a_cancelled_call_closes_its_connection(wire, adb):
         ("no devices/emulators found", "absent"),
         ("device offline", "offline"),
         ("device still connecting", "offline"),
-        ("device unauthorized.\nThis adb server's $ADB_VENDOR_KEYS is not set\n" + "x" * 2000, "unauthorized"),
+        (
+            "device unauthorized.\nThis adb server's $ADB_VENDOR_KEYS is not set\n" + "x" * 2000,
+            "unauthorized",
+        ),
         ("device still authorizing", "unauthorized"),
-        ("insufficient permissions for device: user in plugdev group; are your udev rules wrong?", "no_permissions"),
+        (
+            "insufficient permissions for device: user in plugdev group; are your udev rules wrong?",
+            "no_permissions",
+        ),
         ("more than one device/emulator", "other_phone"),
         ("some new complaint", "offline"),
     ],
@@ -231,7 +237,9 @@ async def test_disconnecting_a_stranger_is_no_failure(wire, adb):
 
 
 async def test_pairing_answers_the_name_of_the_phone(wire, adb):
-    wire.raw["host:pair:123456:1.2.3.4:41000"] = okay("Successfully paired to 1.2.3.4:41000 [guid=adb-XY-abc]")
+    wire.raw["host:pair:123456:1.2.3.4:41000"] = okay(
+        "Successfully paired to 1.2.3.4:41000 [guid=adb-XY-abc]"
+    )
     assert await adb.pair("1.2.3.4:41000", "123456") == "adb-XY-abc"
 
 
@@ -312,7 +320,15 @@ async def test_every_state_of_the_list_has_a_meaning():
     assert for_state("device", "X") is None
     states = {
         state: error.state
-        for state in ("authorizing", "unauthorized", "offline", "connecting", "no permissions", "recovery", "new")
+        for state in (
+            "authorizing",
+            "unauthorized",
+            "offline",
+            "connecting",
+            "no permissions",
+            "recovery",
+            "new",
+        )
         if (error := for_state(state, "X"))
     }
     assert states == {

@@ -79,8 +79,7 @@ async def test_a_wrong_question_names_its_field(api: Served, body: dict[str, Any
 async def test_a_body_cannot_choose_sender_or_authority(api: Served) -> None:
     started: list[RunStarted] = []
     api.app.bus.subscribe(RunStarted, started.append)
-    body = {
-        "prompt": "x",
+    claims = {
         "sender": "third_party",
         "role": "system",
         "permission_mode": "total",
