@@ -25,6 +25,7 @@ ANSWERS = ("send", "write", "leave")
 class Questions:
     """The open decisions of a home's conversations."""
 
+<<<<<<< HEAD
     def __init__(self, app: App, handset: Handset) -> None:
         self._app = app
         self._handset = handset
@@ -64,6 +65,51 @@ class Questions:
             "select q.id, q.conversation_id, q.question, q.draft from questions q join conversations c"
             " on c.id = q.conversation_id where q.round_id = ? and q.state = 'open' order by c.position",
             round_id,
+=======
+    def __init__(self, adb: Adb, serial: str, package: str, user: int, patience: float = 1.0) -> None:
+        self._adb = adb
+        self._serial = serial
+        self._package = package
+        self._user = user
+        self._time_s = TIME_S * patience
+        # part -> the report, and the lines of it that matter
+        self._reports = {
+            "power": ("dumpsys power", "mWakefulness=|Display Power|UserActivityTime"),
+            "window": (
+                "dumpsys window",
+                "mCurrentFocus|mFocusedApp|[Ss]howing|[Ss]ecure *=|mCurrentRotation|mRotation=",
+            ),
+            "activity": ("dumpsys activity activities", "ResumedActivity"),
+            "ime": ("settings get secure default_input_method", ""),
+            "size": ("wm size", ""),
+            "user": ("am get-current-user", ""),
+            "android": ("getprop ro.build.version.release", ""),
+            "package": (f"dumpsys package {package}", f"versionName=|Unable to find|User {user}:"),
+            "input_method": ("dumpsys input_method", "nput[A-Za-z]*Shown="),
+        }
+
+    async def condition(self) -> Condition:
+        """Everything of interest at once."""
+        parts = [part for part in self._reports if part != "input_method"]
+        answers = await self.ask(*parts)
+        foreground, activity = probe.foreground(answers["window"], answers["activity"])
+        rotation = probe.rotation(answers["window"])
+        version = probe.package_version(answers["package"], self._user)
+        if version == "" and await self.installed() is False:
+            version = None
+        return Condition(
+            awake=probe.awake(answers["power"]),
+            keyguard=await self._keyguard(answers["window"]),
+            foreground=foreground,
+            activity=activity,
+            ime=probe.ime(answers["ime"]),
+            rotation=probe.rotation(await self._report("dumpsys input")) if rotation is None else rotation,
+            size=probe.size(answers["size"]),
+            user=probe.user(answers["user"]),
+            package_version=version,
+            android=probe.android(answers["android"]),
+            idle_s=probe.idle_s(answers["power"]),
+>>>>>>> main
         )
         return [Question(row["id"], row["conversation_id"], row["question"], row["draft"]) for row in rows]
 
