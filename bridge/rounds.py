@@ -15,7 +15,7 @@ from bridge import carry, journal, relay, report
 from bridge.decide import Decision, Person, decide, under_posture
 from bridge.handset import Handset, Hold
 from bridge.journal import Conversation, Round
-from bridge.questions import Questions
+from bridge.owner_questions import Questions
 from bridge.walk import Walk, posture_of
 from core.app import App
 from core.errors import ApxError, PhoneUnreachable
