@@ -97,8 +97,23 @@ def test_a_relay_carries_the_alert_and_the_reason() -> None:
     assert "(no text)" in report.relayed([], "absent", "en")
 
 
-STATES = """no_adb absent unauthorized offline no_permissions other_phone locked busy whatsapp_missing
-whatsapp_stuck input_forbidden timeout not_configured failed unreadable""".split()
+STATES = [
+    "no_adb",
+    "absent",
+    "unauthorized",
+    "offline",
+    "no_permissions",
+    "other_phone",
+    "locked",
+    "busy",
+    "whatsapp_missing",
+    "whatsapp_stuck",
+    "input_forbidden",
+    "timeout",
+    "not_configured",
+    "failed",
+    "unreadable",
+]
 
 
 @pytest.mark.parametrize("state", STATES)
