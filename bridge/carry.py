@@ -4,6 +4,7 @@ A send has one row in the outbox whose key is the conversation and the messages 
 messages are never answered twice, not by a second alert, not after a restart.
 """
 
+import asyncio
 import hashlib
 import re
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from datetime import UTC, datetime
 from bridge import guard, journal
 from bridge.handset import Hold
 from bridge.journal import Conversation
+from bridge.whatsapp.values import Chat
 from core.errors import ApxError, PhoneUnreachable, Refused
 from core.message import Message
 from core.outbox import Outbox
@@ -72,19 +74,28 @@ async def send(
         chat = await whatsapp.reopen(conversation.title, conversation.number)
         if anew and await _has_news(hold, conversation, chat):
             return Outcome("not_sent", "send.changed")
-        id = await outbox.record(message, state="attempted")
-    except Refused as error:
-        return Outcome("not_sent", str(error))
     except PhoneUnreachable as error:
         return Outcome("not_sent", f"phone.{error.state}")
     except ApxError as error:
         return Outcome("not_sent", str(error))
+    return await prove(hold, outbox, message, chat)
+
+
+async def prove(hold: Hold, outbox: Outbox, message: Message, chat: Chat) -> Outcome:
+    """Write a message into the open chat: on record before it is typed, and never twice under one key."""
     try:
-        sent = await whatsapp.reply(chat, text)
+        id = await outbox.record(message, state="attempted")
+    except Refused as error:
+        return Outcome("not_sent", str(error))
+    try:
+        sent = await hold.whatsapp.reply(chat, message.text)
     except ApxError as error:
         # Typing or the tap may have happened: only the screen could say, and it did not.
         await outbox.close(id, "unknown", str(error))
         return Outcome("unknown", str(error))
+    except asyncio.CancelledError:
+        await asyncio.shield(outbox.close(id, "unknown", "It was stopped in the middle."))
+        raise
     state = {"sent": "delivered", "unknown": "unknown", "rejected": "rejected"}.get(
         sent.state, "not_attempted"
     )
