@@ -8,10 +8,19 @@ from bridge.simulator.phone import SimPhone
 from bridge.simulator.render import screen
 
 COLOURS: dict[str, tuple[int, int, int]] = {
-    "bar": (247, 247, 250), "wall": (239, 234, 226), "mine": (217, 253, 211), "theirs": (255, 255, 255), "photo": (176, 188, 197),
-    "badge": (37, 170, 98), "accent": (0, 128, 105), "button": (0, 150, 110), "field": (240, 242, 245), "notice": (225, 233, 240),
-    "quote": (228, 240, 226), "dark": (24, 26, 32),
-}  # fmt: skip
+    "bar": (247, 247, 250),
+    "wall": (239, 234, 226),
+    "mine": (217, 253, 211),
+    "theirs": (255, 255, 255),
+    "photo": (176, 188, 197),
+    "badge": (37, 170, 98),
+    "accent": (0, 128, 105),
+    "button": (0, 150, 110),
+    "field": (240, 242, 245),
+    "notice": (225, 233, 240),
+    "quote": (228, 240, 226),
+    "dark": (24, 26, 32),
+}
 PAPER, INK, LIGHT = (255, 255, 255), (60, 66, 72), (230, 235, 240)
 
 
@@ -49,10 +58,11 @@ class Picture:
 def draw(phone: SimPhone) -> Picture:
     """The screen at half size."""
     wide, tall = phone.size
-    if not phone.awake or phone.faults.is_set("black_screenshot"):
+    if not phone.awake or phone.faults.strike("black_screenshot"):
         return Picture(wide // 2, tall // 2, (0, 0, 0))
-    picture = Picture(wide // 2, tall // 2, LIGHT if phone.faults.is_set("wrong_display") else PAPER)
-    if not phone.faults.is_set("wrong_display"):
+    other = phone.faults.strike("wrong_display")
+    picture = Picture(wide // 2, tall // 2, LIGHT if other else PAPER)
+    if not other:
         _paint(screen(phone), picture, INK)
     return picture
 

@@ -1,6 +1,7 @@
 """The app itself: which screen it shows, what taps and keys do to it, and what it sends.
 
-It knows nothing of adb, of windows over it or of geometry; screens call it when something of theirs is touched.
+It knows nothing of adb, of windows over it or of geometry; screens call it when something of theirs is
+touched.
 """
 
 from collections.abc import Callable
@@ -13,7 +14,8 @@ MODALS = ("update_required", "two_step_pin", "app_lock", "backup_offer")
 
 
 class WhatsApp:
-    """One installed WhatsApp with its chats; `sent`, `read_chats` and `violations` are what really happened."""
+    """One installed WhatsApp with its chats; `sent`, `read_chats` and `violations` are what really
+    happened."""
 
     def __init__(
         self, *, locale: str, now: Callable[[], datetime], faults: Faults, package: str = "com.whatsapp"
@@ -62,7 +64,10 @@ class WhatsApp:
         saved: bool = True,
         kind: str = PERSON,
         id: str = "",
-        **more: bool,
+        pinned: bool = False,
+        muted: bool = False,
+        archived: bool = False,
+        read_only: bool = False,
     ) -> Chat:
         """Put a chat into the list; a person needs a number."""
         number = number.lstrip("+").replace(" ", "")
@@ -71,7 +76,8 @@ class WhatsApp:
                 kind, "g.us"
             )
             id = f"{number or 120363000000000000 + len(self.chats)}@{tail}"
-        chat = Chat(id=id, title=title or shown_number(number), number=number, saved=saved, kind=kind, **more)
+        chat = Chat(id=id, title=title or shown_number(number), number=number, saved=saved, kind=kind)
+        chat.pinned, chat.muted, chat.archived, chat.read_only = pinned, muted, archived, read_only
         self.chats.append(chat)
         return chat
 
@@ -99,10 +105,13 @@ class WhatsApp:
         """The class that Android would name for the screen."""
         top = self.screens[-1][0] if self.screens else "list"
         tail = {
-            "chat": ".Conversation", "selection": ".home.ui.HomeActivity", "picker": ".contact.picker.ContactPicker",
-            "viewer": ".mediaview.MediaViewActivity", "info": ".chatinfo.ContactInfoActivity",
+            "chat": ".Conversation",
+            "selection": ".home.ui.HomeActivity",
+            "picker": ".contact.picker.ContactPicker",
+            "viewer": ".mediaview.MediaViewActivity",
+            "info": ".chatinfo.ContactInfoActivity",
             "call": ".calling.ui.VoipActivity",
-        }.get(top, ".home.ui.HomeActivity")  # fmt: skip
+        }.get(top, ".home.ui.HomeActivity")
         return self.package + tail
 
     # coming and going
