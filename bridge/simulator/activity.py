@@ -12,6 +12,7 @@ ANDROID_VIEW, SENDTO, MAIN = (
     "android.intent.action.SENDTO",
     "android.intent.action.MAIN",
 )
+HOME = "android.intent.category.HOME"
 LAUNCHABLE = {
     "com.whatsapp": ".Main",
     BUSINESS: ".Main",
@@ -121,6 +122,9 @@ async def start(phone: SimPhone, intent: Intent, io: Io) -> int:
         await io.complain(f"Error: Activity not started, user {intent.user} does not exist\n")
         return 1
     component, package = intent.get("component"), intent.get("package")
+    if intent.get("category") == HOME and not component and not package:
+        phone.home()  # behind the lock too, which the key is not
+        return 0
     if component:
         package, _, cls = component.partition("/")
         full = package + cls if cls.startswith(".") else cls

@@ -1,0 +1,99 @@
+"""What is asked (`Turn`) and what came of it (`Run`): the two ends of every surface."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from core.tool import Tool
+
+
+class Status(StrEnum):
+    """How a run stands. Only `RUNNING` is not an ending."""
+
+    RUNNING = "running"
+    DONE = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    BUDGET_EXCEEDED = "budget_exceeded"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One line of a conversation; `role` is user or assistant."""
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A checked file that joins an answer (or came with a question)."""
+
+    media_id: str
+    path: Path
+    name: str
+    kind: str
+    mime: str
+    size: int
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One request to the agent, whichever surface it came from.
+
+    `tools=None` means the set of the channel. A `sealed` turn has exactly `tools`, its own `system` text, no
+    history, no memory; its one tool call ends the run, and nothing it writes is said to anybody.
+    `timeout_s` bounds the whole run in seconds.
+    """
+
+    text: str
+    channel: str
+    thread: str
+    sender: str
+    project_id: str = "default"
+    model: str | None = None
+    max_iters: int | None = None
+    max_tokens: int | None = None
+    timeout_s: float | None = None
+    context_note: str = ""
+    previous: tuple[Message, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    tools: "tuple[Tool, ...] | None" = None
+    system: str | None = None
+    sealed: bool = False
+    can_ask: bool = False
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Call:
+    """One tool call of a run, as it ended."""
+
+    id: str
+    tool: str
+    args: dict[str, Any]
+    result: str = ""
+    ok: bool = True
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Run:
+    """What became of a turn. `text` is the answer, or the sentence that says why there is none."""
+
+    id: str
+    turn: Turn
+    status: Status = Status.RUNNING
+    text: str = ""
+    target: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: float = 0.0
+    calls: list[Call] = field(default_factory=list)
+    files: list[Attachment] = field(default_factory=list)
+    error_kind: str | None = None

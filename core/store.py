@@ -1,0 +1,110 @@
+"""The one database of a home: one file, one connection, one owner process.
+
+Nothing else may open the file by path inside this process: closing any other descriptor of it would drop
+SQLite's locks. The journal mode is set once, at creation, and only read after that.
+"""
+
+import asyncio
+import sqlite3
+import time
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import aiosqlite
+
+from core.errors import Unavailable
+
+SCHEMA = Path(__file__).parent / "schema"
+
+
+def now() -> str:
+    """UTC, ISO 8601 with milliseconds: sorts as text."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def new_id(prefix: str) -> str:
+    """A unique id that sorts by the moment it was made."""
+    return f"{prefix}_{time.time_ns() // 1_000_000:011x}{uuid.uuid4().hex[:12]}"
+
+
+class Store:
+    """SQL beside its feature: this class only gives the connection, and keeps writers apart."""
+
+    def __init__(self, db: aiosqlite.Connection) -> None:
+        self._db = db
+        self._writing = asyncio.Lock()
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, path: Path) -> AsyncIterator["Store"]:
+        """The database at `path`, created or migrated first. The folder must exist."""
+        fresh = not path.exists()
+        db = await aiosqlite.connect(path, isolation_level=None)
+        try:
+            db.row_factory = sqlite3.Row
+            if fresh:
+                path.chmod(0o600)
+                await db.execute("pragma journal_mode = wal")
+            async with db.execute("pragma journal_mode") as cursor:
+                mode = (await cursor.fetchone() or [""])[0]
+            if mode != "wal":
+                raise Unavailable(
+                    f"The database {path.name} is in journal mode {mode}, not WAL; it is not ours to change."
+                )
+            await db.execute("pragma synchronous = full")
+            await db.execute("pragma foreign_keys = on")
+            await db.execute("pragma busy_timeout = 5000")
+            store = cls(db)
+            await store._migrate()
+            yield store
+        except sqlite3.DatabaseError as error:
+            if "not a database" in str(error) or "malformed" in str(error):
+                raise Unavailable(
+                    f"The database {path.name} cannot be read ({error}). Restore it from a copy."
+                ) from error
+            raise
+        finally:
+            await db.close()
+
+    async def _migrate(self) -> None:
+        have = (await self.one("pragma user_version") or [0])[0]
+        for script in sorted(SCHEMA.glob("[0-9]*.sql")):
+            number = int(script.name.split("_")[0])
+            if number <= have:
+                continue
+            # One script is one transaction; the version moves with it.
+            await self._db.executescript(
+                f"begin immediate;\n{script.read_text(encoding='utf-8')}\npragma user_version = {number};\ncommit;"
+            )
+
+    async def all(self, sql: str, *args: Any) -> list[sqlite3.Row]:
+        """Every row of a question."""
+        async with self._db.execute(sql, args) as cursor:
+            return list(await cursor.fetchall())
+
+    async def one(self, sql: str, *args: Any) -> sqlite3.Row | None:
+        """The first row of a question, if there is one."""
+        async with self._db.execute(sql, args) as cursor:
+            return await cursor.fetchone()
+
+    async def run(self, sql: str, *args: Any) -> int:
+        """One statement, committed; the number of rows it touched."""
+        async with self.transaction() as db:
+            cursor = await db.execute(sql, args)
+            return cursor.rowcount
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[aiosqlite.Connection]:
+        """All of it or none of it. Cancelled halfway counts as none."""
+        async with self._writing:
+            await self._db.execute("begin immediate")
+            try:
+                yield self._db
+            except BaseException:
+                await asyncio.shield(self._db.rollback())
+                raise
+            await asyncio.shield(self._db.commit())

@@ -1,0 +1,91 @@
+"""A tool as a value: what the model reads, what the gate reads, and what runs.
+
+The dispatcher asks the gate before `run`; a tool never does.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from core.events import Bus
+from core.paths import Home
+from core.runs.turn import Attachment, Turn
+from core.store import Store
+
+if TYPE_CHECKING:
+    from core.config import Config
+    from core.identity import IdentityFile
+    from core.outbox import Outbox
+
+
+class Effect(StrEnum):
+    """What a call does to the world; the gate decides by it."""
+
+    READ = "read"
+    WRITE = "write"
+    SEND = "send"
+    DANGER = "danger"
+
+
+@dataclass(slots=True)
+class Context:
+    """What a running tool may reach. `attach` is None where the channel cannot deliver files."""
+
+    store: Store
+    bus: Bus
+    home: Home
+    config: "Config"
+    identity: "IdentityFile"
+    outbox: "Outbox"
+    turn: Turn
+    run_id: str
+    attach: Callable[[Attachment], Awaitable[None]] | None = None
+    services: Mapping[type, Any] = field(default_factory=dict)
+
+
+Handler = Callable[[Any, Context], Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """`args` is the model of the arguments, `about` what the model is told, `group` the family it is found under."""
+
+    name: str
+    about: str
+    args: type[BaseModel]
+    run: Handler
+    effect: Effect
+    group: str = ""
+
+    def schema(self) -> dict[str, Any]:
+        """The function in the chat-completions form."""
+        parameters = self.args.model_json_schema()
+        parameters.pop("title", None)
+        for value in parameters.get("properties", {}).values():
+            value.pop("title", None)
+        return {
+            "type": "function",
+            "function": {"name": self.name, "description": self.about, "parameters": parameters},
+        }
+
+
+def tool(effect: Effect, *, name: str | None = None, group: str = "") -> Callable[[Handler], Tool]:
+    """Make a tool of a coroutine function: its docstring is for the model, its first annotation the arguments."""
+
+    def make(run: Handler) -> Tool:
+        hints = inspect.get_annotations(run, eval_str=True)
+        args = hints[next(iter(inspect.signature(run).parameters))]
+        return Tool(
+            name=name or run.__name__,
+            about=inspect.getdoc(run) or "",
+            args=args,
+            run=run,
+            effect=effect,
+            group=group,
+        )
+
+    return make
