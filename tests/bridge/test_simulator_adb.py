@@ -79,7 +79,9 @@ async def test_adb_lists_the_phone_and_carries_exit_codes(rig: Rig) -> None:
 
 async def test_a_round_through_list_and_chat_marks_read_and_sends(rig: Rig) -> None:
     phone = rig.device.phone
-    await rig.shell("am start -a android.intent.action.MAIN -c android.intent.category.LAUNCHER -n com.whatsapp/.Main")
+    await rig.shell(
+        "am start -a android.intent.action.MAIN -c android.intent.category.LAUNCHER -n com.whatsapp/.Main"
+    )
     nodes = await rig.nodes()
     assert texts(nodes, "conversations_row_contact_name")[:3] == ["Mamá", "Lucía Ferrer", "Banco Solar"]
     assert texts(nodes, "fab") == [""]
@@ -126,10 +128,16 @@ async def test_screenshots_are_pictures_of_the_screen(rig: Rig) -> None:
 
 async def test_the_event_log_streams_what_arrives(rig: Rig) -> None:
     process = await asyncio.create_subprocess_exec(
-        str(ADB), "-P", str(rig.port), "-s", rig.device.address, "exec-out",
+        str(ADB),
+        "-P",
+        str(rig.port),
+        "-s",
+        rig.device.address,
+        "exec-out",
         "logcat -b events -v epoch -T 1 | grep notification_",
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+    )
     assert process.stdout is not None
     try:
         async with asyncio.timeout(5):
