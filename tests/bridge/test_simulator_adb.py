@@ -79,7 +79,9 @@ async def test_adb_lists_the_phone_and_carries_exit_codes(rig: Rig) -> None:
 
 async def test_a_round_through_list_and_chat_marks_read_and_sends(rig: Rig) -> None:
     phone = rig.device.phone
-    await rig.shell("am start -a android.intent.action.MAIN -c android.intent.category.LAUNCHER -n com.whatsapp/.Main")
+    await rig.shell(
+        "am start -a android.intent.action.MAIN -c android.intent.category.LAUNCHER -n com.whatsapp/.Main"
+    )
     nodes = await rig.nodes()
     assert texts(nodes, "conversations_row_contact_name")[:3] == ["Mamá", "Lucía Ferrer", "Banco Solar"]
     assert texts(nodes, "fab") == [""]
