@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge import journal, report
 from bridge.alerts import hear
+from bridge.handset import Handset
 from bridge.journal import Round
 from bridge.notifications import Notice, parse
 from core.errors import ApxError
@@ -38,11 +39,11 @@ async def relay(rounds: "Rounds", round: Round) -> None:
     lang = app.identity.language
     state = round.phone_state
     round.why = state
-    notices = [] if state in SILENT_ADB else await _notices(rounds)
+    said = [] if state in SILENT_ADB else await notices(rounds.handset)
     heard = [hear(body) for body in await journal.alerts_of(app.store, round.id)]
-    if notices:
+    if said:
         round.source = "notifications"
-        text = report.from_notifications(notices, state, lang)
+        text = report.from_notifications(said, state, lang)
     elif state:
         round.source = "alert"
         text = report.relayed(heard, state, lang)
@@ -63,9 +64,8 @@ async def relay(rounds: "Rounds", round: Round) -> None:
     await rounds.close(round, alerts="relayed")
 
 
-async def _notices(rounds: "Rounds") -> list[Notice]:
+async def notices(handset: Handset) -> list[Notice]:
     """What the notifications of the pinned app and user say; nothing when the phone does not answer that either."""
-    handset = rounds.handset
     target = handset.target
     try:
         adb = await handset.adb()
