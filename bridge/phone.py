@@ -176,7 +176,8 @@ class Phone:
         found = re.search(rf"^{re.escape(package)}/[\w.$]+$", shell.stdout, re.MULTILINE)
         if found:
             await self._run(
-                f"am start --user {user} -a android.intent.action.MAIN -c {LAUNCHER} -f 0x10200000 -n {quote(found[0])}",
+                f"am start --user {user} -a android.intent.action.MAIN -c {LAUNCHER} -f 0x10200000"
+                f" -n {quote(found[0])}",
                 START_S,
             )
         elif user == 0:  # an old Android, or several icons
