@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from bridge import journal
 from bridge.journal import Conversation, Line, Round
@@ -54,7 +55,7 @@ class Walk:
         for chat in self.chats:
             if chat.state == "found" and chat.posture != "never":
                 again = Chat(chat.title, chat.number)
-                await self._read(chat, whatsapp, lambda again=again: whatsapp.open_chat(again), by_title=True)
+                await self._read(chat, whatsapp, partial(whatsapp.open_chat, again), by_title=True)
                 await whatsapp.open_list()
         for archived in [False, True] if self.settings.archived else [False]:
             await self._folder(whatsapp, archived)
@@ -74,7 +75,7 @@ class Walk:
                 await journal.decided(self.store, chat)
                 continue
             try:
-                read = await self._read(chat, whatsapp, lambda row=row: whatsapp.open_row(row))
+                read = await self._read(chat, whatsapp, partial(whatsapp.open_row, row))
             except (RowGone, WrongChat) as error:
                 await self._not_there(chat, error)
                 moved[row.key] += 1
