@@ -6,26 +6,116 @@ messages are never answered twice, not by a second alert, not after a restart.
 
 import asyncio
 import hashlib
-import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from bridge import guard, journal
-from bridge.handset import Hold
 from bridge.journal import Conversation
-from bridge.whatsapp.values import Chat
+from bridge.walk import Opened, line_of
+from bridge.whatsapp.app import WhatsApp
+from bridge.whatsapp.reading import after_seen
+from bridge.whatsapp.values import Message as Read
 from core.errors import ApxError, PhoneUnreachable, Refused
 from core.message import Message
 from core.outbox import Outbox
 from core.store import Store
 
+CHANGED = "send.changed"
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`state` is sent, unknown or not_sent; `why` a catalogue key or a sentence."""
+    """`state` is sent, unknown or not_sent; `why` a catalogue key, `pending`, or a sentence."""
 
     state: str
     why: str = ""
+
+
+@dataclass(slots=True)
+class Carrier:
+    """Sends into chats while the phone is held."""
+
+    whatsapp: WhatsApp
+    store: Store
+    outbox: Outbox
+
+    async def send(
+        self, conversation: Conversation, opened: Opened, text: str, *, key: str, anew: bool = True
+    ) -> Outcome:
+        """Type `text` into the conversation it was decided for, and prove it.
+
+        With `anew`, messages that arrived since the decision stop it (`send.changed`): they are kept, and the
+        answer would be to something else.
+        """
+        if (known := await self.outbox.find(key)) is not None:
+            return await self._known(opened, text, known.state, known.reason)
+        try:
+            if anew and await self._has_news(conversation, opened):
+                return Outcome("not_sent", CHANGED)
+        except PhoneUnreachable as error:
+            return Outcome("not_sent", f"phone.{error.state}")
+        except ApxError as error:
+            return Outcome("not_sent", f"send.{error.code}")
+        message = Message(
+            channel="whatsapp",
+            to=conversation.number or conversation.title,
+            text=text,
+            key=key,
+            origin={"round_id": conversation.round_id, "conversation_id": conversation.id},
+        )
+        return await self.say(message, opened)
+
+    async def say(self, message: Message, opened: Opened) -> Outcome:
+        """One message: on record before it is typed, and never typed twice under one key."""
+        try:
+            id = await self.outbox.record(message, state="attempted")
+        except Refused:
+            return Outcome("not_sent", "send.repeated")
+        return await self._type(id, opened, message.text)
+
+    async def _type(self, id: str, opened: Opened, text: str) -> Outcome:
+        try:
+            sent = await self.whatsapp.reply(opened.chat, text, seen_before=opened.messages)
+        except ApxError as error:
+            # Typing or the tap may have happened: only the screen could say, and it did not.
+            await self.outbox.close(id, "unknown", str(error))
+            return Outcome("unknown", "send.lost_phone")
+        except asyncio.CancelledError:
+            await asyncio.shield(self.outbox.close(id, "unknown", "It was stopped in the middle."))
+            raise
+        state = {"sent": "delivered", "unknown": "unknown", "rejected": "rejected"}.get(
+            sent.state, "not_attempted"
+        )
+        await self.outbox.close(id, state, f"{sent.why} {sent.detail}".strip(), sent.state)
+        if sent.state == "sent":
+            return Outcome("sent", sent.why)
+        return Outcome("unknown" if sent.state == "unknown" else "not_sent", f"send.{sent.why}")
+
+    async def _known(self, opened: Opened, text: str, state: str, reason: str) -> Outcome:
+        """This answer is on record. It is never sent again; the screen may still say whether it arrived."""
+        if state == "delivered":
+            return Outcome("sent")
+        if state in ("attempted", "unknown"):
+            with suppress(ApxError):
+                await self.whatsapp.open_list()
+                if await self.whatsapp.verify_sent(opened.chat, text):
+                    return Outcome("sent")
+            return Outcome("unknown", "send.lost")
+        return Outcome("not_sent", reason or "send.repeated")
+
+    async def _has_news(self, conversation: Conversation, opened: Opened) -> bool:
+        """Whether the chat has messages below those that were decided on; they are kept as new ones."""
+        await self.whatsapp.open_chat(opened.chat, seen=opened.messages)
+        reading = await self.whatsapp.read(opened.chat, unread=0, max_messages=len(opened.messages) + 20)
+        seen = tuple(message.bubble for message in opened.messages if message.bubble.is_message)
+        newer = after_seen([message.bubble for message in reading.messages], seen) if seen else []
+        arrived = [Read(bubble, True) for bubble in newer or [] if bubble.direction == "in"]
+        if not arrived:
+            return False
+        opened.messages = (*opened.messages, *arrived)
+        await journal.read(self.store, conversation, [*conversation.lines, *map(line_of, arrived)])
+        return True
 
 
 async def guarded(store: Store, conversation: Conversation, text: str) -> guard.Verdict:
@@ -35,7 +125,7 @@ async def guarded(store: Store, conversation: Conversation, text: str) -> guard.
     return guard.check(text, own=own, others=others, seen=own)
 
 
-def key_of(conversation: Conversation, purpose: str = "reply") -> str:
+def key_of(conversation: Conversation, purpose: str) -> str:
     """What makes two answers the same answer: this chat, these messages, this day."""
     newest = [
         f"{line.sender}\x1f{line.text}\x1f{line.kind}\x1f{line.at_text}" for line in conversation.fresh[-5:]
@@ -43,93 +133,3 @@ def key_of(conversation: Conversation, purpose: str = "reply") -> str:
     parts = [conversation.title, conversation.number, f"{datetime.now(UTC):%Y-%m-%d}", *newest]
     digest = hashlib.sha256("\x1e".join(parts).encode()).hexdigest()[:32]
     return f"whatsapp:{purpose}:{digest}"
-
-
-async def send(
-    hold: Hold,
-    store: Store,
-    outbox: Outbox,
-    conversation: Conversation,
-    text: str,
-    *,
-    key: str,
-    anew: bool = True,
-) -> Outcome:
-    """Type `text` into the conversation it was decided for, and prove it.
-
-    With `anew`, messages that arrived since the decision stop it: the answer would be to something else.
-    """
-    message = Message(
-        channel="whatsapp",
-        to=conversation.number or conversation.title,
-        text=text,
-        key=key,
-        origin={"round_id": conversation.round_id, "conversation_id": conversation.id},
-    )
-    if (known := await outbox.find(key)) is not None:
-        return await _known(hold, outbox, conversation, text, known.id, known.state, known.reason)
-    whatsapp = hold.whatsapp
-    try:
-        await whatsapp.open_list()
-        chat = await whatsapp.reopen(conversation.title, conversation.number)
-        if anew and await _has_news(hold, conversation, chat):
-            return Outcome("not_sent", "send.changed")
-    except PhoneUnreachable as error:
-        return Outcome("not_sent", f"phone.{error.state}")
-    except ApxError as error:
-        return Outcome("not_sent", str(error))
-    return await prove(hold, outbox, message, chat)
-
-
-async def prove(hold: Hold, outbox: Outbox, message: Message, chat: Chat) -> Outcome:
-    """Write a message into the open chat: on record before it is typed, and never twice under one key."""
-    try:
-        id = await outbox.record(message, state="attempted")
-    except Refused as error:
-        return Outcome("not_sent", str(error))
-    try:
-        sent = await hold.whatsapp.reply(chat, message.text)
-    except ApxError as error:
-        # Typing or the tap may have happened: only the screen could say, and it did not.
-        await outbox.close(id, "unknown", str(error))
-        return Outcome("unknown", str(error))
-    except asyncio.CancelledError:
-        await asyncio.shield(outbox.close(id, "unknown", "It was stopped in the middle."))
-        raise
-    state = {"sent": "delivered", "unknown": "unknown", "rejected": "rejected"}.get(
-        sent.state, "not_attempted"
-    )
-    await outbox.close(id, state, sent.why, sent.state)
-    if sent.state == "sent":
-        return Outcome("sent", "pending" if sent.pending else "")
-    return Outcome("unknown" if sent.state == "unknown" else "not_sent", sent.why)
-
-
-async def _known(
-    hold: Hold, outbox: Outbox, conversation: Conversation, text: str, id: str, state: str, reason: str
-) -> Outcome:
-    """This answer is on record. It is never sent again; the screen may still say whether it arrived."""
-    if state == "delivered":
-        return Outcome("sent")
-    if state in ("attempted", "unknown"):
-        try:
-            await hold.whatsapp.open_list()
-            chat = await hold.whatsapp.reopen(conversation.title, conversation.number)
-            if await hold.whatsapp.verify_sent(chat, text):
-                return Outcome("sent")
-        except ApxError:
-            pass
-        return Outcome("unknown", "send.lost")
-    return Outcome("not_sent", reason or "send.repeated")
-
-
-async def _has_news(hold: Hold, conversation: Conversation, chat: object) -> bool:
-    """Whether the chat now ends with other messages than those that were decided on. What is new is kept."""
-    reading = await hold.whatsapp.read(chat, unread=0, max_messages=max(len(conversation.lines), 10))
-    decided = [_shape(line.text, line.kind) for line in conversation.lines if line.direction != "out"]
-    now = [_shape(message.text, message.kind) for message in reading.messages if message.direction == "in"]
-    return bool(now) and bool(decided) and now[-1:] != decided[-1:]
-
-
-def _shape(text: str, kind: str) -> tuple[str, str]:
-    return re.sub(r"\s+", " ", text).strip(), kind

@@ -21,6 +21,7 @@ class Line:
     direction: str
     kind: str
     text: str = ""
+    detail: str = ""
     sender: str = ""
     quoted: str = ""
     edited: bool = False
@@ -159,11 +160,20 @@ async def read(store: Store, conversation: Conversation, lines: Sequence[Line]) 
     async with store.transaction() as db:
         await db.execute("delete from phone_messages where conversation_id = ?", (conversation.id,))
         await db.executemany(
-            "insert into phone_messages (conversation_id, position, direction, fresh, sender, kind, text, quoted,"
-            " edited, at_text, day, seconds) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "insert into phone_messages (conversation_id, position, direction, fresh, sender, kind, text, detail,"
+            " quoted, edited, at_text, day, seconds) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (
-                    *(conversation.id, n, line.direction, int(line.fresh), line.sender, line.kind, line.text),
+                    *(
+                        conversation.id,
+                        n,
+                        line.direction,
+                        int(line.fresh),
+                        line.sender,
+                        line.kind,
+                        line.text,
+                        line.detail,
+                    ),
                     *(line.quoted, int(line.edited), line.at_text, line.day, line.seconds),
                 )
                 for n, line in enumerate(lines)
@@ -173,6 +183,11 @@ async def read(store: Store, conversation: Conversation, lines: Sequence[Line]) 
             "update conversations set state = 'read', read_at = ?, number = ?, kind = ?, complete = ? where id = ?",
             (now(), conversation.number, conversation.kind, int(conversation.complete), conversation.id),
         )
+
+
+async def forget(store: Store, conversation: Conversation) -> None:
+    """A chat that was not opened after all: the list had moved, and it is found again in its turn."""
+    await store.run("delete from conversations where id = ? and state = 'found'", conversation.id)
 
 
 async def failed(store: Store, conversation: Conversation, why: str) -> None:
@@ -232,6 +247,7 @@ async def lines_of(store: Store, conversation_id: str) -> list[Line]:
             direction=row["direction"],
             kind=row["kind"],
             text=row["text"],
+            detail=row["detail"],
             sender=row["sender"],
             quoted=row["quoted"],
             edited=bool(row["edited"]),

@@ -7,10 +7,12 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from bridge import carry, journal
+from bridge import journal
+from bridge.carry import Carrier, Outcome
 from bridge.handset import Handset
 from bridge.journal import Conversation
 from bridge.report import Question, sentence
+from bridge.walk import known_as
 from core.app import App
 from core.errors import Invalid, NotFound, PhoneUnreachable, Refused
 from core.events import QuestionAnswered, QuestionAsked
@@ -124,11 +126,11 @@ class Questions:
         try:
             async with self._handset.held(owner_wait_s=app.config.now.whatsapp.owner_wait_s) as hold:
                 # The owner's own words: no guard, and what arrived meanwhile is theirs to judge.
-                outcome = await carry.send(
-                    hold, app.store, app.outbox, chat, text, key=f"whatsapp:answer:{id}", anew=False
+                outcome = await Carrier(hold.whatsapp, app.store, app.outbox).send(
+                    chat, known_as(chat), text, key=f"whatsapp:answer:{id}", anew=False
                 )
         except PhoneUnreachable as error:
-            outcome = carry.Outcome("not_sent", f"phone.{error.state}")
+            outcome = Outcome("not_sent", f"phone.{error.state}")
         chat.outcome, chat.outcome_why = outcome.state, outcome.why
         await journal.done(app.store, chat)
         said = t(f"question.{outcome.state}", self._lang, title=chat.title, text=text,

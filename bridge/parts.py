@@ -15,6 +15,7 @@ from bridge.rounds import Rounds
 from bridge.tools import TOOLS
 from core.api.server import serve
 from core.app import App, Part
+from core.channels.telegram import telegram
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +57,7 @@ async def _reached(app: App) -> AsyncIterator[Questions]:
 
 def parts() -> Sequence[Part]:
     """All of them, for the daemon and the window."""
-    return (phone, serve)
+    return (telegram, phone, serve)
 
 
 def tools() -> Sequence[Part]:

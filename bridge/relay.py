@@ -5,13 +5,15 @@ told once, and what comes meanwhile waits for the end of the window, when the ph
 """
 
 import asyncio
+import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from bridge import journal, report
+from bridge import journal, notifications, report
 from bridge.alerts import hear
+from bridge.handset import Handset
 from bridge.journal import Round
-from bridge.notifications import Notice, parse
+from bridge.notifications import Notice
 from core.errors import ApxError
 from core.events import AlertRelayed
 from core.message import Message
@@ -38,11 +40,11 @@ async def relay(rounds: "Rounds", round: Round) -> None:
     lang = app.identity.language
     state = round.phone_state
     round.why = state
-    notices = [] if state in SILENT_ADB else await _notices(rounds)
+    said = [] if state in SILENT_ADB else await notices(rounds.handset)
     heard = [hear(body) for body in await journal.alerts_of(app.store, round.id)]
-    if notices:
+    if said:
         round.source = "notifications"
-        text = report.from_notifications(notices, state, lang)
+        text = report.from_notifications(said, state, lang)
     elif state:
         round.source = "alert"
         text = report.relayed(heard, state, lang)
@@ -63,20 +65,20 @@ async def relay(rounds: "Rounds", round: Round) -> None:
     await rounds.close(round, alerts="relayed")
 
 
-async def _notices(rounds: "Rounds") -> list[Notice]:
+async def notices(handset: Handset) -> list[Notice]:
     """What the notifications of the pinned app and user say; nothing when the phone does not answer that either."""
-    handset = rounds.handset
     target = handset.target
     try:
         adb = await handset.adb()
         dump = await adb.shell(target.serial, "dumpsys notification --noredact", timeout_s=DUMP_S)
+        listed = await adb.shell(target.serial, f"cmd package list packages -U {target.package}")
     except ApxError:
         return []
-    return [
-        notice
-        for notice in parse(dump.stdout, packages={target.package})
-        if notice.user == target.user and not (notice.summary_only and not notice.text)
-    ]
+    # The uid is what a message that imitates a record cannot know.
+    uid = re.search(rf"^package:{re.escape(target.package)} uid:(\d+)", listed.stdout, re.MULTILINE)
+    number = int(uid[1]) + target.user * 100_000 if uid and int(uid[1]) < 100_000 else None
+    found = notifications.notices(dump.stdout, target.package, user=target.user, uid=number)
+    return [one for one in found if one.messages or one.text]
 
 
 async def resting_s(rounds: "Rounds") -> float:

@@ -11,12 +11,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-from bridge import carry, journal, relay, report
+from bridge import journal, relay, report
+from bridge.carry import CHANGED, Carrier, Outcome, guarded, key_of
 from bridge.decide import Decision, Person, decide, under_posture
 from bridge.handset import Handset, Hold
 from bridge.journal import Conversation, Round
 from bridge.owner_questions import Questions
-from bridge.walk import Walk, posture_of
+from bridge.walk import Opened, Walk, known_as, posture_of
 from core.app import App
 from core.errors import ApxError, PhoneUnreachable
 from core.events import AlertReceived, ConversationDecided, RoundClosed, RoundStarted
@@ -114,7 +115,7 @@ class Rounds:
             return
         round.phone_state, round.why = state or "ready", state
         await self._decide_all(round, walk.chats)
-        await self._carry_all(round, walk.chats)
+        await self._carry_all(round, walk)
         round.state = "closed"
         await self._close(round, walk.chats, limited=walk.limited)
 
@@ -127,7 +128,7 @@ class Rounds:
             async with asyncio.timeout(PHONE_S):
                 wait_s = self.app.config.now.whatsapp.owner_wait_s
                 async with self.handset.held(owner_wait_s=wait_s) as hold:
-                    await walk.go(hold)
+                    await walk.go(hold.whatsapp, await relay.notices(self.handset))
             return ""
         except PhoneUnreachable as error:
             await journal.step(self.app.store, walk.round.id, "stopped", state=error.state, detail=str(error))
@@ -176,64 +177,58 @@ class Rounds:
         """A reply that the guard refuses becomes a question, with the refused text as a draft for the owner only."""
         if decision.kind == "reply":
             text = str(decision.args.get("text", ""))
-            verdict = await carry.guarded(self.app.store, chat, text)
+            verdict = await guarded(self.app.store, chat, text)
             if not verdict.passes:
                 question = " / ".join(line.text for line in chat.fresh if line.text)[:300]
                 args = {"question": question, "draft": text, "holding_reply": ""}
                 return Decision("ask_owner", args, decision.by, f"guard.{verdict.reason}", decision.run_id)
         if decision.kind == "ask_owner" and (held := str(decision.args.get("holding_reply", ""))):
-            verdict = await carry.guarded(self.app.store, chat, held)
+            verdict = await guarded(self.app.store, chat, held)
             if not verdict.passes:
                 args = {**decision.args, "holding_reply": ""}
                 return Decision("ask_owner", args, decision.by, decision.reason, decision.run_id)
         return decision
 
-    async def _carry_all(self, round: Round, chats: list[Conversation]) -> None:
+    async def _carry_all(self, round: Round, walk: Walk) -> None:
         """Type what is to be typed, in one hold of the phone; ask the owner what is theirs."""
-        for chat in chats:
-            if chat.state == "decided" and chat.decision == "ask_owner":
-                await self.questions.ask(chat)
-        pending = [chat for chat in chats if chat.state == "decided" and _to_type(chat)]
+        pending = [chat for chat in walk.chats if chat.state == "decided" and _to_type(chat)]
         if pending:
             hold: Hold | None = None
             try:
                 async with asyncio.timeout(PHONE_S), self.handset.held() as hold:
+                    carrier = Carrier(hold.whatsapp, self.app.store, self.app.outbox)
                     for chat in pending:
-                        await self._carry(round, hold, chat)
+                        await self._carry(round, carrier, chat, walk.opened.get(chat.id) or known_as(chat))
             except (PhoneUnreachable, TimeoutError) as error:
                 state = error.state if isinstance(error, PhoneUnreachable) else "timeout"
                 for chat in pending:
                     if chat.state == "decided":
-                        await self._done(chat, carry.Outcome("not_sent", f"phone.{state}"))
+                        await self._done(chat, Outcome("not_sent", f"phone.{state}"))
             finally:
                 if hold is not None:
                     round.in_background = hold.left
-        for chat in chats:
+        for chat in walk.chats:
+            if chat.decision == "ask_owner" and chat.state in ("decided", "done"):
+                await self.questions.ask(chat)
             if chat.state == "decided":
                 await self._done(chat, None)
 
-    async def _carry(self, round: Round, hold: Hold, chat: Conversation) -> None:
+    async def _carry(self, round: Round, carrier: Carrier, chat: Conversation, opened: Opened) -> None:
+        outcome: Outcome | None = None
         for left in reversed(range(AGAIN)):
             text = _to_type(chat)
             if not text:
-                return
-            outcome = await carry.send(
-                hold, self.app.store, self.app.outbox, chat, text, key=carry.key_of(chat, chat.decision or "")
-            )
-            if outcome.why != "send.changed" or not left:
+                outcome = None  # what arrived meanwhile changed the decision
+                break
+            key = key_of(chat, chat.decision or "")
+            outcome = await carrier.send(chat, opened, text, key=key)
+            if outcome.why != CHANGED or not left:
                 break
             # Somebody wrote meanwhile: what is on the screen now is what has to be answered.
-            await self._read_again(hold, chat)
             await self._decide(round, chat)
         await self._done(chat, outcome)
 
-    async def _read_again(self, hold: Hold, chat: Conversation) -> None:
-        settings = self.app.config.now.whatsapp
-        await hold.whatsapp.open_list()
-        opened = await hold.whatsapp.reopen(chat.title, chat.number)
-        await carry.refresh(hold, self.app.store, chat, opened, settings.max_messages)
-
-    async def _done(self, chat: Conversation, outcome: carry.Outcome | None) -> None:
+    async def _done(self, chat: Conversation, outcome: Outcome | None) -> None:
         chat.outcome = outcome.state if outcome else None
         chat.outcome_why = outcome.why if outcome else ""
         await journal.done(self.app.store, chat)

@@ -53,9 +53,15 @@ async def whole(store: Store, round_id: str, *, reveal: bool = False) -> dict[st
         " where q.round_id = ? order by q.asked_at",
         round_id,
     )
+    runs = {
+        row["id"]: {name: row[name] for name in ("target", "tokens_in", "tokens_out", "started_at", "closed_at")}
+        for row in await store.all(
+            "select r.* from runs r join conversations c on c.run_id = r.id where c.round_id = ?", round_id
+        )
+    }
     values = asdict(round) | {
         "alerts": [dict(row) for row in alerts],
-        "conversations": [_chat(chat) for chat in chats],
+        "conversations": [_chat(chat, runs) for chat in chats],
         "questions": [question(row, reveal=True) for row in questions],
         "steps": await journal.steps(store, round_id),
         "report": await _report(store, round.report_id),
@@ -88,10 +94,11 @@ _PLAIN = frozenset(
 )
 
 
-def _chat(chat: Conversation) -> dict[str, Any]:
+def _chat(chat: Conversation, runs: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """A chat with its messages and, where a model decided, what that took."""
     values = asdict(chat)
     values["messages"] = values.pop("lines")
-    return values
+    return values | {"run": runs.get(chat.run_id or "")}
 
 
 async def _report(store: Store, report_id: str | None) -> dict[str, Any] | None:

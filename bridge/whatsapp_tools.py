@@ -7,15 +7,16 @@ owner sends through a tool is written down before it is typed and proven after, 
 import asyncio
 import hashlib
 import json
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bridge import carry, journal
-from bridge.handset import Handset, Hold
+from bridge import journal
+from bridge.carry import Carrier
+from bridge.handset import Handset
 from bridge.journal import Round
 from bridge.report import sentence
 from bridge.rounds import Rounds
+from bridge.walk import Opened
 from bridge.whatsapp.values import Message as Read
 from core import alerts
 from core.errors import NotConfigured, NotFound, Unavailable
@@ -67,9 +68,7 @@ async def whatsapp_unread(args: Arguments, ctx: Context) -> str:
     rows: list[str] = []
     async with handset(ctx).held(owner_wait_s=OWNER_WAIT_S) as hold:
         await hold.whatsapp.open_list()
-        done: set[Any] = set()
-        while len(rows) < MAX_ROWS and (row := await hold.whatsapp.next_unread(done)) is not None:
-            done.add(row.key)
+        for row in (await hold.whatsapp.unread())[:MAX_ROWS]:
             count = "marked as unread" if row.unread is None else f"{row.unread} unread"
             rows.append(f"- {row.title} ({count}, {row.stamp}): {row.preview}")
     if not rows:
@@ -81,7 +80,8 @@ async def whatsapp_unread(args: Arguments, ctx: Context) -> str:
 async def whatsapp_read(args: Chat, ctx: Context) -> str:
     """The latest messages of one WhatsApp chat. Opening it marks it as read for the other side to see."""
     async with handset(ctx).held(owner_wait_s=OWNER_WAIT_S) as hold:
-        chat = await _entered(hold, args.chat)
+        await hold.whatsapp.open_list()
+        chat = await hold.whatsapp.enter(args.chat)
         reading = await hold.whatsapp.read(chat, unread=0, max_messages=args.limit)
     said = [_line(message) for message in reading.messages[-args.limit :]]
     return "\n".join([f"{reading.title}. {DATA}", *(said or ["(no messages)"])])
@@ -98,7 +98,8 @@ async def whatsapp_send(args: Send, ctx: Context) -> str:
     """Write one message in one WhatsApp chat for the owner. Say that it was sent only if this says so."""
     hand = handset(ctx)
     async with hand.held(owner_wait_s=OWNER_WAIT_S) as hold:
-        chat = await _entered(hold, args.chat)
+        await hold.whatsapp.open_list()
+        chat = await hold.whatsapp.enter(args.chat)
         digest = hashlib.sha256(f"{chat.number}\x1e{chat.title}\x1e{args.text}".encode()).hexdigest()[:32]
         message = Message(
             channel="whatsapp",
@@ -107,18 +108,10 @@ async def whatsapp_send(args: Send, ctx: Context) -> str:
             key=f"whatsapp:tool:{ctx.run_id}:{digest}",
             origin={"run_id": ctx.run_id},
         )
-        outcome = await carry.prove(hold, ctx.outbox, message, chat)
+        outcome = await Carrier(hold.whatsapp, ctx.store, ctx.outbox).say(message, Opened(chat))
     lang = ctx.identity.language
     key = {"sent": "question.sent", "unknown": "question.unknown"}.get(outcome.state, "question.not_sent")
     return t(key, lang, title=chat.title, text=args.text, why=sentence(outcome.why, lang))
-
-
-async def _entered(hold: Hold, named: str) -> Any:
-    """The chat of that name or number, open. Nothing is guessed: another name is another chat."""
-    digits = "".join(char for char in named if char.isdigit())
-    number = digits if len(digits) >= 7 and not any(char.isalpha() for char in named) else ""
-    await hold.whatsapp.open_list()
-    return await hold.whatsapp.reopen(named.strip(), number)
 
 
 @tool(Effect.WRITE, group=GROUP)
