@@ -152,14 +152,15 @@ def main() -> None:
             json.dumps(
                 {name: {"ms": ms, "mb": mb, "litellm": heavy} for name, (ms, mb, heavy) in measured.items()}
             )
-        )  # noqa: T201
+        )
         return
     base_ms, base_mb, _ = measured["bare interpreter"]
-    print(f"medians of {asked.runs} fresh processes\n")  # noqa: T201
-    print(f"{'':30} {'start':>9} {'ratio':>7} {'idle memory':>13} {'ratio':>7}  litellm loaded")  # noqa: T201
+    print(f"medians of {asked.runs} fresh processes\n")
+    print(f"{'':30} {'start':>9} {'ratio':>7} {'idle memory':>13} {'ratio':>7}  litellm loaded")
     for name, (ms, mb, heavy) in measured.items():
-        print(  # noqa: T201
-            f"{name:30} {ms:6.0f} ms {ms / base_ms:6.1f}x {mb:10.0f} MB {mb / base_mb:6.1f}x  {'yes' if heavy else 'no'}"
+        print(
+            f"{name:30} {ms:6.0f} ms {ms / base_ms:6.1f}x {mb:10.0f} MB {mb / base_mb:6.1f}x  "
+            f"{'yes' if heavy else 'no'}"
         )
 
 
