@@ -128,10 +128,16 @@ async def test_screenshots_are_pictures_of_the_screen(rig: Rig) -> None:
 
 async def test_the_event_log_streams_what_arrives(rig: Rig) -> None:
     process = await asyncio.create_subprocess_exec(
-        str(ADB), "-P", str(rig.port), "-s", rig.device.address, "exec-out",
+        str(ADB),
+        "-P",
+        str(rig.port),
+        "-s",
+        rig.device.address,
+        "exec-out",
         "logcat -b events -v epoch -T 1 | grep notification_",
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+    )
     assert process.stdout is not None
     try:
         async with asyncio.timeout(5):
