@@ -5,6 +5,8 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -16,12 +18,19 @@ log = logging.getLogger(__name__)
 
 def apx() -> None:
     """The command line: the core's verbs and the bridge's."""
+    from bridge import verbs
+    from core.cli.group import Programs
     from core.cli.main import group
 
-    from bridge import verbs
-
     verbs.add(group)
-    group()
+    group(prog_name="apx", obj=Programs(tools=_tools, daemon=(sys.executable, "-m", "bridge.main")))
+
+
+def _tools() -> Sequence[Any]:
+    # Heavy, and only for a command that opens the app itself.
+    from bridge.parts import tools
+
+    return tools()
 
 
 @click.command()

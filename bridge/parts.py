@@ -6,5 +6,10 @@ from core.app import Part
 
 
 def parts() -> Sequence[Part]:
-    """Channels first, so that what the bridge reports can leave at once."""
+    """All of them: channels first, so that what the bridge reports can leave at once."""
+    return ()
+
+
+def tools() -> Sequence[Part]:
+    """Those that one command needs when it opens the app itself: tools, and nobody who listens."""
     return ()
