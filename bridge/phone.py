@@ -217,6 +217,10 @@ class Phone:
         seen = ", ".join(tree.ids[:12]) or "nothing with a name"
         raise Unexpected(f"Another screen than expected is shown, of {tree.package}: {seen}.", tree)
 
+    async def run(self, command: str, *, timeout_s: float = ACTION_S) -> str:
+        """What a command of the phone's shell prints. Whoever calls has quoted what is in it."""
+        return (await self._run(command, timeout_s)).stdout
+
     async def screenshot(self) -> Png:
         """What the screen shows. One that shows nothing is an error: black is not a picture of anything."""
         try:
