@@ -89,23 +89,31 @@ async def _broken(_: Request, error: Exception) -> Response:
 @asynccontextmanager
 async def serve(app: App) -> AsyncIterator[None]:
     """Answer on the configured port until the block is left; `daemon.json` says where."""
-    access, feed = Access(app.home, app.store), Feed(app.bus)
-    sockets = bind(app.config.now.host, app.config.now.port)
-    port = sockets[0].getsockname()[1]
-    server = Server(build(app, access, feed))
+    async with answering(app, app.config.now.host, app.config.now.port) as port:
+        announce(app.home, port)
+        log.info("The API answers on port %d", port)
+        try:
+            yield
+        finally:
+            retract(app.home)
+
+
+@asynccontextmanager
+async def answering(app: App, host: str, port: int) -> AsyncIterator[int]:
+    """The API on a port, which is the one that is yielded; nobody is told where."""
+    sockets = bind(host, port)
+    feed = Feed(app.bus)
+    server = Server(build(app, Access(app.home, app.store), feed))
     task = asyncio.create_task(server.serve(sockets=sockets), name="http")
     try:
-        up = asyncio.ensure_future(server.up.wait())
+        up = asyncio.create_task(server.up.wait())
         await asyncio.wait({up, task}, return_when=asyncio.FIRST_COMPLETED)
         up.cancel()
         if task.done():
             task.result()
             raise Unavailable(f"The API did not start on port {port}.")
-        announce(app.home, port)
-        log.info("The API answers on port %d", port)
-        yield
+        yield sockets[0].getsockname()[1]
     finally:
-        retract(app.home)
         feed.close()
         server.stop()
         await task
