@@ -13,16 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from bridge import program
-from bridge.handset import Handset
 from bridge.owner_questions import Questions
-from bridge.rounds import Rounds
+from bridge.parts import phone as phone_part
 from bridge.simulator.bot_api import BotApi, bot_api
 from bridge.simulator.phone import SimPhone
 from bridge.simulator.stage import SimDevice, adb_server, connect, simulated_phone
 from core import alerts
 from core.app import App
 from core.channels.telegram import telegram
-from core.events import Event, RoundClosed
+from core.events import E, Event, RoundClosed
 from core.paths import Home
 
 OWNER = 77
@@ -36,15 +35,23 @@ class House:
 
     app: App
     device: SimDevice
+    adb_port: int
     bot: BotApi
-    rounds: Rounds
-    handset: Handset
-    questions: Questions
     events: list[Event]
 
     @property
     def phone(self) -> SimPhone:
         return self.device.phone
+
+    @property
+    def questions(self) -> Questions:
+        found: Questions = self.app.services[Questions]
+        return found
+
+    async def chats(self) -> dict[str, Any]:
+        """The conversations of all rounds by title, the latest of each."""
+        rows = await self.app.store.all("select * from conversations order by found_at")
+        return {row["title"]: dict(row) for row in rows}
 
     async def alert(self, body: bytes = ALERT) -> str:
         """Post an alert as the HTTP door does."""
@@ -53,14 +60,27 @@ class House:
 
     async def closed(self, count: int = 1, timeout_s: float = 60) -> list[RoundClosed]:
         """Wait until this many rounds have closed."""
-        async with asyncio.timeout(timeout_s):
-            while len(found := [event for event in self.events if isinstance(event, RoundClosed)]) < count:
-                await asyncio.sleep(0.02)
-        return found
+        enough = asyncio.Event()
+
+        def count_them(_: Event | None = None) -> None:
+            if len(self.of(RoundClosed)) >= count:
+                enough.set()
+
+        leave = self.app.bus.subscribe(RoundClosed, count_them)
+        count_them()
+        try:
+            await asyncio.wait_for(enough.wait(), timeout_s)
+        finally:
+            leave()
+        return self.of(RoundClosed)
+
+    def of(self, kind: type[E]) -> list[E]:
+        """The events of one kind, in their order."""
+        return [event for event in self.events if isinstance(event, kind)]
 
     async def round(self, timeout_s: float = 60) -> str:
         """One alert, one round, and the one Telegram it closed with (empty when there was none)."""
-        before = len([event for event in self.events if isinstance(event, RoundClosed)])
+        before = len(self.of(RoundClosed))
         sent = len(self.bot.sent)
         await self.alert()
         closed = await self.closed(before + 1, timeout_s)
@@ -86,7 +106,9 @@ def settings(bot: BotApi | None, serial: str, adb_port: int, **more: Any) -> dic
         given["telegram"] = {
             "enabled": True,
             "api_base": bot.base_url,
-            "channels": [{"name": "default", "bot_token": TOKEN, "owner_user_id": OWNER, "chat_id": str(OWNER)}],
+            "channels": [
+                {"name": "default", "bot_token": TOKEN, "owner_user_id": OWNER, "chat_id": str(OWNER)}
+            ],
         }
     for key, value in more.items():
         given[key] = given.get(key, {}) | value if isinstance(value, dict) else value
@@ -94,31 +116,32 @@ def settings(bot: BotApi | None, serial: str, adb_port: int, **more: Any) -> dic
 
 
 @asynccontextmanager
-async def server_and_phone(tmp_path: Path, phone: SimPhone) -> AsyncIterator[tuple[int, SimDevice]]:
+async def server_and_phone(tmp_path: Path, cast: SimPhone) -> AsyncIterator[tuple[int, SimDevice]]:
     """A real adb server that knows one simulated phone."""
     adb = await program.find()
     assert adb is not None
     home = tmp_path / "adb-home"
     home.mkdir(exist_ok=True)
-    async with simulated_phone(phone=phone) as device, adb_server(adb, home) as port:
+    async with simulated_phone(phone=cast) as device, adb_server(adb, home) as port:
         await connect(port, device.address)
         yield port, device
 
 
 @asynccontextmanager
-async def house(tmp_path: Path, phone: SimPhone, **more: Any) -> AsyncIterator[House]:
+async def house(tmp_path: Path, cast: SimPhone, **more: Any) -> AsyncIterator[House]:
     """The house, alive until the block is left."""
     async with AsyncExitStack() as stack:
-        port, device = await stack.enter_async_context(server_and_phone(tmp_path, phone))
+        port, device = await stack.enter_async_context(server_and_phone(tmp_path, cast))
         bot = await stack.enter_async_context(bot_api(TOKEN))
         home = Home(tmp_path / "home")
         home.make()
         home.config.write_text(json.dumps(settings(bot, device.address, port, **more)), "utf-8")
-        app = await stack.enter_async_context(App.open(home, [telegram]))
         events: list[Event] = []
-        app.bus.subscribe(Event, events.append)
-        handset = Handset(app.config, app.bus)
-        questions = Questions(app, handset)
-        rounds = await stack.enter_async_context(Rounds.open(app, handset, questions))
-        stack.push_async_callback(questions.aclose)
-        yield House(app, device, bot, rounds, handset, questions, events)
+
+        @asynccontextmanager
+        async def listening(app: App) -> AsyncIterator[None]:
+            app.bus.subscribe(Event, events.append)
+            yield
+
+        app = await stack.enter_async_context(App.open(home, [listening, telegram, phone_part]))
+        yield House(app, device, port, bot, events)
