@@ -102,6 +102,32 @@ class Client:
     async def get(self, path: str, **query: Any) -> Any:
         return await self.call("GET", path, **query)
 
+    async def data(self, path: str) -> bytes:
+        """The bytes of an answer that is not JSON."""
+        answer = await self._send("GET", path, None, None, stream=False)
+        if answer.is_success:
+            return answer.content
+        raise _failed(answer)
+
+    async def events(self) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+        """What happens in the app, by its names on the wire, until the app goes."""
+        answer = await self._send("GET", "/api/events", None, None, stream=True)
+        name = ""
+        try:
+            if not answer.is_success:
+                await answer.aread()
+                raise _failed(answer)
+            async for line in answer.aiter_lines():
+                field, _, value = line.partition(": ")
+                if field == "event":
+                    name = value
+                elif field == "data":
+                    yield name, json.loads(value)
+        except httpx.HTTPError as error:
+            raise ApiFailed(say("gone"), code="unavailable", status=0) from error
+        finally:
+            await answer.aclose()
+
     async def frames(self, path: str, body: Any) -> AsyncIterator[dict[str, Any]]:
         """The lines of a streamed answer as they come."""
         answer = await self._send("POST", path, body, None, stream=True)
