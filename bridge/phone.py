@@ -108,7 +108,7 @@ class Phone:
         for command in (f"input keyevent {HOME}", _to_launcher(self.target.user), f"input keyevent {HOME}"):
             with suppress(ShellFailed):  # what counts is where the phone is afterwards
                 await self._run(command)
-            if await self._soon(self._left, 2):
+            if await self._soon(self._left, 1.5):
                 return
         raise PhoneUnreachable("whatsapp_stuck", f"{self.target.package} did not leave the screen.")
 

@@ -12,12 +12,24 @@ ANDROID_VIEW, SENDTO, MAIN = (
     "android.intent.action.SENDTO",
     "android.intent.action.MAIN",
 )
+HOME = "android.intent.category.HOME"
 LAUNCHABLE = {
-    "com.whatsapp": ".Main", BUSINESS: ".Main", "com.android.settings": ".Settings",
+    "com.whatsapp": ".Main",
+    BUSINESS: ".Main",
+    "com.android.settings": ".Settings",
     "com.android.chrome": "com.google.android.apps.chrome.Main",
-}  # fmt: skip
-TAKES = {"-a": "action", "-d": "data", "-n": "component", "-p": "package", "-f": "flags", "-c": "category", "-t": "type",
-         "--user": "user", "--display": "display"}  # fmt: skip
+}
+TAKES = {
+    "-a": "action",
+    "-d": "data",
+    "-n": "component",
+    "-p": "package",
+    "-f": "flags",
+    "-c": "category",
+    "-t": "type",
+    "--user": "user",
+    "--display": "display",
+}
 
 
 class Intent:
@@ -110,6 +122,9 @@ async def start(phone: SimPhone, intent: Intent, io: Io) -> int:
         await io.complain(f"Error: Activity not started, user {intent.user} does not exist\n")
         return 1
     component, package = intent.get("component"), intent.get("package")
+    if intent.get("category") == HOME and not component and not package:
+        phone.home()  # behind the lock too, which the key is not
+        return 0
     if component:
         package, _, cls = component.partition("/")
         full = package + cls if cls.startswith(".") else cls
@@ -174,7 +189,8 @@ async def _front(phone: SimPhone, package: str, intent: Intent, io: Io) -> None:
     else:
         if phone.app is app and app.screens:
             await io.say(
-                "Warning: Activity not started, intent has been delivered to currently running top-most instance.\n"
+                "Warning: Activity not started, intent has been delivered to currently running "
+                "top-most instance.\n"
             )
         cleared = intent.flags & 0x0000_8000 or intent.flags & 0x0400_0000
         if cleared or {"--activity-clear-top", "--activity-clear-task"} & intent.switches:
@@ -247,7 +263,8 @@ async def resolve(phone: SimPhone, words: list[str], io: Io) -> int:
         )
     else:
         await io.say(
-            f"priority=0 preferredOrder=0 match=0x108000\n  ActivityInfo:\n    name={package}{cls}\n    packageName={package}\n"
+            f"priority=0 preferredOrder=0 match=0x108000\n  ActivityInfo:\n    name={package}{cls}"
+            f"\n    packageName={package}\n"
         )
     return 0
 

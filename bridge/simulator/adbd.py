@@ -1,7 +1,7 @@
 """The device end of the adb transport: what a real adb server connects to.
 
-Messages are 24 bytes of header and a payload; each OPEN is one service, here always a shell in one of its four forms.
-A write waits for the server's OKAY, as the protocol demands.
+Messages are 24 bytes of header and a payload; each OPEN is one service, here always a shell in one of its
+four forms. A write waits for the server's OKAY, as the protocol demands.
 """
 
 import asyncio

@@ -31,9 +31,14 @@ class Bubbles:
         if message.kind == "system":
             return self.notice(message.text, self.p + "info", 100)
         draw = {
-            "text": self._text, "photo": self._photo, "video": self._photo, "view_once": self._photo,
-            "gif": self._photo, "voice": self._voice, "document": self._document,
-        }.get(message.kind, self._other)  # fmt: skip
+            "text": self._text,
+            "photo": self._photo,
+            "video": self._photo,
+            "view_once": self._photo,
+            "gif": self._photo,
+            "voice": self._voice,
+            "document": self._document,
+        }.get(message.kind, self._other)
         if message.deleted:
             draw = self._deleted
         return draw(message, named)
@@ -53,10 +58,18 @@ class Bubbles:
         label = 52.0 if named else 0.0
         height = height * m.font + label
         left = m.right - 51 - width if message.outgoing else 51.0
-        row = Node(GROUP, m.box(0, 0, m.right, height), p + id if id else "",
-                   hold=lambda: self.app.touch_forbidden(f"long press on a message of {self.chat.title}"))  # fmt: skip
-        main = Node(LINEAR, m.box(left, 8, left + width, height - 8), p + "main_layout",
-                    fill="mine" if message.outgoing else "theirs")  # fmt: skip
+        row = Node(
+            GROUP,
+            m.box(0, 0, m.right, height),
+            p + id if id else "",
+            hold=lambda: self.app.touch_forbidden(f"long press on a message of {self.chat.title}"),
+        )
+        main = Node(
+            LINEAR,
+            m.box(left, 8, left + width, height - 8),
+            p + "main_layout",
+            fill="mine" if message.outgoing else "theirs",
+        )
         if named:
             who = ("~ " if message.unsaved_sender else "") + message.sender
             tag = "pushname_in_group_tv" if message.unsaved_sender else "name_in_group_tv"
@@ -75,13 +88,31 @@ class Bubbles:
         )
         if message.edited:
             wrapper.box = Box(wrapper.box.left - m.px(120), *wrapper.box[1:])
-            wrapper.add(Node(TEXT, Box(wrapper.box.left, bottom - m.px(44), wrapper.box.left + m.px(116), bottom),
-                             p + "edit_label", text=say(self.app.locale, "edited")))  # fmt: skip
-        wrapper.add(Node(TEXT, Box(right - tick - m.px(110), bottom - m.px(44), right - tick, bottom), p + "date",
-                         text=clock(self.app.locale, message.at, twelve=self.app.twelve_hour)))  # fmt: skip
+            wrapper.add(
+                Node(
+                    TEXT,
+                    Box(wrapper.box.left, bottom - m.px(44), wrapper.box.left + m.px(116), bottom),
+                    p + "edit_label",
+                    text=say(self.app.locale, "edited"),
+                )
+            )
+        wrapper.add(
+            Node(
+                TEXT,
+                Box(right - tick - m.px(110), bottom - m.px(44), right - tick, bottom),
+                p + "date",
+                text=clock(self.app.locale, message.at, twelve=self.app.twelve_hour),
+            )
+        )
         if tick:
-            wrapper.add(Node(IMAGE, Box(right - tick + m.px(4), bottom - m.px(40), right, bottom), p + "status",
-                             desc=say(self.app.locale, message.status)))  # fmt: skip
+            wrapper.add(
+                Node(
+                    IMAGE,
+                    Box(right - tick + m.px(4), bottom - m.px(40), right, bottom),
+                    p + "status",
+                    desc=say(self.app.locale, message.status),
+                )
+            )
         return wrapper
 
     def _width(self, message: Message, text: str, named: bool) -> float:
@@ -145,16 +176,26 @@ class Bubbles:
         top, bottom = m.px(y + 10), main.box.bottom - m.px(38)
         main.add(
             Node(IMAGE, Box(main.box.left + m.px(24), top, main.box.left + m.px(72), bottom), p + "icon"),
-            Node(TEXT, Box(main.box.left + m.px(84), top, main.box.right - m.px(24), bottom), p + "message_text", text=words),
+            Node(
+                TEXT,
+                Box(main.box.left + m.px(84), top, main.box.right - m.px(24), bottom),
+                p + "message_text",
+                text=words,
+            ),
             self._stamp(message, main),
-        )  # fmt: skip
+        )
         return row
 
     def _photo(self, message: Message, named: bool) -> Node:
         m, p = self.m, self.p
         caption = self.lines(message.text) * LINE + 20 if message.text else 0.0
-        row, main, y = self._frame(message, "conversation_row_image" if message.kind == "photo" else
-                                   "conversation_row_video", 640, 620 + caption, named)  # fmt: skip
+        row, main, y = self._frame(
+            message,
+            "conversation_row_" + ("image" if message.kind == "photo" else message.kind),
+            640,
+            620 + caption,
+            named,
+        )
         picture = Box(main.box.left + m.px(10), m.px(y + 8), main.box.right - m.px(10), m.px(y + 540))
         if message.kind == "video":
             seconds = sum(
@@ -165,11 +206,18 @@ class Bubbles:
             id, desc = "image", say(self.app.locale, "enlarge")
         else:
             id, desc = "image", say(self.app.locale, message.kind)
-        main.add(Node(FRAME, picture, p + "media_container").add(
-            Node(IMAGE, picture, p + id, desc=desc, tap=self._view(message), fill="photo")))  # fmt: skip
+        main.add(
+            Node(FRAME, picture, p + "media_container").add(
+                Node(IMAGE, picture, p + id, desc=desc, tap=self._view(message), fill="photo")
+            )
+        )
         if message.text:
-            words = Box(main.box.left + m.px(24), picture.bottom + m.px(8), main.box.right - m.px(24),
-                        main.box.bottom - m.px(46))  # fmt: skip
+            words = Box(
+                main.box.left + m.px(24),
+                picture.bottom + m.px(8),
+                main.box.right - m.px(24),
+                main.box.bottom - m.px(46),
+            )
             main.add(Node(TEXT, words, p + "message_text", text=message.text))
         main.add(self._stamp(message, main))
         return row
@@ -192,11 +240,20 @@ class Bubbles:
             FRAME, Box(b.left, top, b.right, b.bottom - m.px(50)), p + "conversation_row_audio_player_view"
         )
         player.add(
-            Node(IMAGE_BUTTON, Box(b.left + m.px(110), top + m.px(20), b.left + m.px(200), top + m.px(110)), p + "control_btn",
-                 tap=lambda: app.touch_forbidden(f"voice note played in {self.chat.title}"), fill="button"),
-            Node("android.widget.SeekBar", Box(b.left + m.px(220), top + m.px(40), b.right - m.px(40), top + m.px(90)),
-                 p + "audio_seekbar", desc=message.length),
-        )  # fmt: skip
+            Node(
+                IMAGE_BUTTON,
+                Box(b.left + m.px(110), top + m.px(20), b.left + m.px(200), top + m.px(110)),
+                p + "control_btn",
+                tap=lambda: app.touch_forbidden(f"voice note played in {self.chat.title}"),
+                fill="button",
+            ),
+            Node(
+                "android.widget.SeekBar",
+                Box(b.left + m.px(220), top + m.px(40), b.right - m.px(40), top + m.px(90)),
+                p + "audio_seekbar",
+                desc=message.length,
+            ),
+        )
         low = Box(b.left + m.px(220), b.bottom - m.px(52), b.left + m.px(330), b.bottom - m.px(8))
         main.add(
             player,
@@ -209,17 +266,35 @@ class Bubbles:
         m, p = self.m, self.p
         row, main, y = self._frame(message, "conversation_row_document", 760, 230, named)
         b, top = main.box, m.px(y)
-        content = Node(LINEAR, Box(b.left + m.px(10), top + m.px(8), b.right - m.px(10), top + m.px(160)), p + "content",
-                       tap=lambda: self.app.touch_forbidden(f"document opened in {self.chat.title}"), fill="quote")  # fmt: skip
+        content = Node(
+            LINEAR,
+            Box(b.left + m.px(10), top + m.px(8), b.right - m.px(10), top + m.px(160)),
+            p + "content",
+            tap=lambda: self.app.touch_forbidden(f"document opened in {self.chat.title}"),
+            fill="quote",
+        )
         name = message.title or "documento.pdf"
         low = top + m.px(90)
         content.add(
-            Node(TEXT, Box(b.left + m.px(110), top + m.px(20), b.right - m.px(30), top + m.px(80)), p + "title", text=name),
-            Node(TEXT, Box(b.left + m.px(110), low, b.left + m.px(300), low + m.px(50)), p + "file_size",
-                 text=message.length or "120 kB"),
-            Node(TEXT, Box(b.left + m.px(320), low, b.left + m.px(460), low + m.px(50)), p + "file_type",
-                 text=name.rpartition(".")[2].upper()),
-        )  # fmt: skip
+            Node(
+                TEXT,
+                Box(b.left + m.px(110), top + m.px(20), b.right - m.px(30), top + m.px(80)),
+                p + "title",
+                text=name,
+            ),
+            Node(
+                TEXT,
+                Box(b.left + m.px(110), low, b.left + m.px(300), low + m.px(50)),
+                p + "file_size",
+                text=message.length or "120 kB",
+            ),
+            Node(
+                TEXT,
+                Box(b.left + m.px(320), low, b.left + m.px(460), low + m.px(50)),
+                p + "file_type",
+                text=name.rpartition(".")[2].upper(),
+            ),
+        )
         main.add(content, self._stamp(message, main))
         return row
 
@@ -239,11 +314,10 @@ class Bubbles:
         if message.kind == "sticker":
             main.add(Node(IMAGE, inner, p + "sticker_image", desc=words, fill="photo"))
         elif message.kind == "location":
-            main.add(
-                Node(
-                    IMAGE, inner, p + "thumb", desc=f"{words}: {message.title or message.text}", fill="photo"
-                )
-            )
+            place = Box(inner.left, inner.bottom - m.px(70), inner.right, inner.bottom)
+            picture = Box(inner.left, inner.top, inner.right, place.top)
+            main.add(Node(FRAME, picture, p + "map_frame", desc=words, fill="photo"))
+            main.add(Node(TEXT, place, p + "location_name", text=message.title or message.text))
         else:
             id = {"poll": "poll_name", "contact": "vcard_text", "call": "call_title"}.get(message.kind, "")
             title = message.title or message.text if message.kind in ("poll", "contact") else words
@@ -252,7 +326,14 @@ class Bubbles:
             for i, option in enumerate(message.text.split("\n") if message.kind == "poll" else ()):
                 at = line.bottom + m.px(20 + 80 * i)
                 vote = lambda: self.app.touch_forbidden(f"vote in {self.chat.title}")  # noqa: E731
-                main.add(Node(BUTTON, Box(inner.left, at, inner.right, at + m.px(70)), p + "poll_option_name",
-                              text=option, tap=vote))  # fmt: skip
+                main.add(
+                    Node(
+                        BUTTON,
+                        Box(inner.left, at, inner.right, at + m.px(70)),
+                        p + "poll_option_name",
+                        text=option,
+                        tap=vote,
+                    )
+                )
         main.add(self._stamp(message, main))
         return row

@@ -14,6 +14,8 @@ LOADS = 30  # messages more for each visit to the top
 def chat_screen(app: WhatsApp, chat: Chat, m: Metrics) -> Node:
     """The chat where it is scrolled to."""
     p = app.package + ":id/"
+    if chat.unread:
+        app.mark_read(chat)  # it was opened behind the lock, and now it is seen
     lifted = KEYBOARD if app.keyboard and not app.faults.is_set("keyboard_covers") else 0
     lines = min(5, chat.draft.count("\n") + 1 + len(chat.draft) // 30) if chat.draft else 1
     foot = m.down - lifted - 166 - 50 * (lines - 1)
@@ -103,10 +105,28 @@ def _bar(app: WhatsApp, chat: Chat, m: Metrics, p: str) -> Node:
 
     bar = Node(LINEAR, m.box(0, 120, m.right, 288), p + "toolbar", fill="bar")
     custom = Node(LINEAR, m.box(0, 120, m.right - 408, 288), p + "custom_view")
-    custom.add(Node(FRAME, m.box(0, 132, 144, 276), p + "back").add(
-        Node(IMAGE_BUTTON, m.box(0, 132, 144, 276), p + "whatsapp_toolbar_home", desc=say(app.locale, "back"), tap=leave)))  # fmt: skip
-    custom.add(Node(FRAME, m.box(144, 150, 260, 266), p + "contact_photo_view").add(
-        Node(IMAGE, m.box(150, 156, 254, 260), p + "conversation_contact_photo", tap=push("info"), fill="photo")))  # fmt: skip
+    custom.add(
+        Node(FRAME, m.box(0, 132, 144, 276), p + "back").add(
+            Node(
+                IMAGE_BUTTON,
+                m.box(0, 132, 144, 276),
+                p + "whatsapp_toolbar_home",
+                desc=say(app.locale, "back"),
+                tap=leave,
+            )
+        )
+    )
+    custom.add(
+        Node(FRAME, m.box(144, 150, 260, 266), p + "contact_photo_view").add(
+            Node(
+                IMAGE,
+                m.box(150, 156, 254, 260),
+                p + "conversation_contact_photo",
+                tap=push("info"),
+                fill="photo",
+            )
+        )
+    )
     right = min(m.right - 420, 300 + 27 * len(chat.title) + 20)
     who = Node(LINEAR, m.box(276, 132, m.right - 414, 276), p + "conversation_contact", tap=push("info"))
     who.add(Node(TEXT, m.box(300, 142, right, 211), p + "conversation_contact_name", text=chat.title))
@@ -114,16 +134,36 @@ def _bar(app: WhatsApp, chat: Chat, m: Metrics, p: str) -> Node:
     status = ", ".join([*members, say(app.locale, "you")]) if chat.kind == GROUP else ""
     if status:
         box = m.box(300, 212, m.right - 420, 266)
-        who.add(Node(FRAME, box, p + "conversation_contact_status_holder").add(
-            Node(TEXT, box, p + "conversation_contact_status", text=status)))  # fmt: skip
+        who.add(
+            Node(FRAME, box, p + "conversation_contact_status_holder").add(
+                Node(TEXT, box, p + "conversation_contact_status", text=status)
+            )
+        )
     bar.add(custom.add(who))
     if chat.kind not in (BROADCAST, CHANNEL):
         bar.add(
-            Node(BUTTON, m.box(m.right - 408, 132, m.right - 264, 276), desc=say(app.locale, "video_call"), tap=call("video")),
-            Node(BUTTON, m.box(m.right - 264, 132, m.right - 120, 276), desc=say(app.locale, "voice_call"), tap=call("voice")),
-        )  # fmt: skip
-    return bar.add(Node(IMAGE_BUTTON, m.box(m.right - 120, 132, m.right, 276), p + "menuitem_overflow",
-                        desc=say(app.locale, "more"), tap=push("menu")))  # fmt: skip
+            Node(
+                BUTTON,
+                m.box(m.right - 408, 132, m.right - 264, 276),
+                desc=say(app.locale, "video_call"),
+                tap=call("video"),
+            ),
+            Node(
+                BUTTON,
+                m.box(m.right - 264, 132, m.right - 120, 276),
+                desc=say(app.locale, "voice_call"),
+                tap=call("voice"),
+            ),
+        )
+    return bar.add(
+        Node(
+            IMAGE_BUTTON,
+            m.box(m.right - 120, 132, m.right, 276),
+            p + "menuitem_overflow",
+            desc=say(app.locale, "more"),
+            tap=push("menu"),
+        )
+    )
 
 
 def _footer(app: WhatsApp, chat: Chat, m: Metrics, p: str, top: float, bottom: float) -> Node:
@@ -132,27 +172,56 @@ def _footer(app: WhatsApp, chat: Chat, m: Metrics, p: str, top: float, bottom: f
         box = m.box(60, top + 40, m.right - 60, bottom - 40)
         return footer.add(Node(TEXT, box, p + "read_only_chat_info", text=say(app.locale, "read_only")))
     layout = Node(LINEAR, m.box(12, top + 12, 890, bottom - 10), p + "input_layout_content", fill="field")
-    entry = Node(EDIT, m.box(168, top + 32, 596, bottom - 37), p + "entry", text=chat.draft or say(app.locale, "message"),
-                 tap=app.focus, focused=app.focused,
-                 hold=lambda: app.touch_forbidden(f"long press on the composer of {chat.title}"))  # fmt: skip
+    entry = Node(
+        EDIT,
+        m.box(168, top + 32, 596, bottom - 37),
+        p + "entry",
+        text=chat.draft or say(app.locale, "message"),
+        tap=app.focus,
+        focused=app.focused,
+        hold=lambda: app.touch_forbidden(f"long press on the composer of {chat.title}"),
+    )
 
     def forbidden(what: str) -> Act:
         return lambda: app.touch_forbidden(f"{what} opened in {chat.title}")
 
     layout.add(
-        Node(IMAGE_BUTTON, m.box(24, bottom - 140, 156, bottom - 20), p + "emoji_picker_btn", desc=say(app.locale, "emoji"),
-             tap=forbidden("emoji picker")),
+        Node(
+            IMAGE_BUTTON,
+            m.box(24, bottom - 140, 156, bottom - 20),
+            p + "emoji_picker_btn",
+            desc=say(app.locale, "emoji"),
+            tap=forbidden("emoji picker"),
+        ),
         entry,
-        Node(IMAGE_BUTTON, m.box(620, bottom - 140, 740, bottom - 20), p + "input_attach_button",
-             desc=say(app.locale, "attach"), tap=forbidden("attachments")),
-    )  # fmt: skip
+        Node(
+            IMAGE_BUTTON,
+            m.box(620, bottom - 140, 740, bottom - 20),
+            p + "input_attach_button",
+            desc=say(app.locale, "attach"),
+            tap=forbidden("attachments"),
+        ),
+    )
     ready = bool(chat.draft.strip())
     if not ready:
-        layout.add(Node(IMAGE_BUTTON, m.box(750, bottom - 140, 870, bottom - 20), p + "camera_btn",
-                        desc=say(app.locale, "camera"), tap=forbidden("camera")))  # fmt: skip
+        layout.add(
+            Node(
+                IMAGE_BUTTON,
+                m.box(750, bottom - 140, 870, bottom - 20),
+                p + "camera_btn",
+                desc=say(app.locale, "camera"),
+                tap=forbidden("camera"),
+            )
+        )
     place = m.box(908, bottom - 160, 1052, bottom - 16)
-    button = Node(IMAGE_BUTTON, place, p + ("send" if ready else "voice_note_btn"), tap=app.send, fill="button",
-                  desc=say(app.locale, "send" if ready else "record"))  # fmt: skip
+    button = Node(
+        IMAGE_BUTTON,
+        place,
+        p + ("send" if ready else "voice_note_btn"),
+        tap=app.send,
+        fill="button",
+        desc=say(app.locale, "send" if ready else "record"),
+    )
     action = Node(FRAME, place, p + "conversation_entry_action_button").add(
         Node(FRAME, place, p + "send_container").add(button)
     )

@@ -13,15 +13,29 @@ from bridge.simulator.shell import Io, Program
 from bridge.simulator.toybox import PROGRAMS
 from bridge.simulator.uidump import uiautomator
 
+WARNING = (
+    b"[Warning] Multiple displays were found, but no display id was specified! "
+    b"Defaulting to the first display found, however this default is not guaranteed to be consistent.\n"
+)
+
 
 def properties(phone: SimPhone) -> dict[str, str]:
     return {
-        "ro.serialno": phone.serialno, "ro.boot.serialno": phone.serialno, "ro.product.model": phone.model,
-        "ro.product.manufacturer": "Sim", "ro.product.brand": "Sim", "ro.product.name": "simphone", "ro.product.device": "simphone",
-        "ro.build.version.release": str(phone.android), "ro.build.version.sdk": str(SDK.get(phone.android, 33)),
-        "ro.build.fingerprint": f"Sim/simphone/simphone:{phone.android}/SIM/1:user/release-keys", "sys.boot_completed": "1",
-        "persist.sys.locale": phone.locale, "ro.build.version.incremental": "1", "ro.kernel.qemu": "",
-    }  # fmt: skip
+        "ro.serialno": phone.serialno,
+        "ro.boot.serialno": phone.serialno,
+        "ro.product.model": phone.model,
+        "ro.product.manufacturer": "Sim",
+        "ro.product.brand": "Sim",
+        "ro.product.name": "simphone",
+        "ro.product.device": "simphone",
+        "ro.build.version.release": str(phone.android),
+        "ro.build.version.sdk": str(SDK.get(phone.android, 33)),
+        "ro.build.fingerprint": f"Sim/simphone/simphone:{phone.android}/SIM/1:user/release-keys",
+        "sys.boot_completed": "1",
+        "persist.sys.locale": phone.locale,
+        "ro.build.version.incremental": "1",
+        "ro.kernel.qemu": "",
+    }
 
 
 async def getprop(phone: SimPhone, args: list[str], io: Io) -> int:
@@ -62,8 +76,11 @@ async def settings(phone: SimPhone, args: list[str], io: Io) -> int:
         await io.complain("settings: what?\n")
         return 255
     verb, space, rest = words[0], words[1], words[2:]
-    live = {("secure", "default_input_method"): phone.ime, ("secure", "enabled_input_methods"): ":".join(phone.enabled_imes),
-            ("global", "low_power"): "1" if phone.faults.is_set("battery_saver") else "0"}  # fmt: skip
+    live = {
+        ("secure", "default_input_method"): phone.ime,
+        ("secure", "enabled_input_methods"): ":".join(phone.enabled_imes),
+        ("global", "low_power"): "1" if phone.faults.is_set("battery_saver") else "0",
+    }
     if verb == "get" and rest:
         await io.say((live.get((space, rest[0])) or phone.settings.get((space, rest[0]), "null")) + "\n")
     elif verb == "put" and len(rest) > 1:
@@ -96,10 +113,7 @@ async def screencap(phone: SimPhone, args: list[str], io: Io) -> int:
     if faults.strike("crlf_png"):
         data = data.replace(b"\n", b"\r\n")
     if faults.strike("warning_before_png"):
-        data = (
-            b"[Warning] Multiple displays were found, but no display id was specified! Defaulting to the first display found.\n"
-            + data
-        )
+        data = WARNING + data
     if path:
         phone.files[path] = data
     else:
@@ -122,7 +136,8 @@ async def content(phone: SimPhone, args: list[str], io: Io) -> int:
     uri = words[words.index("--uri") + 1] if "--uri" in words[:-1] else ""
     if words[:1] != ["query"] or "com.android.contacts" not in uri:
         await io.complain(
-            f"Error while accessing provider: {uri}\njava.lang.IllegalStateException: Could not find provider\n"
+            f"Error while accessing provider: {uri}\njava.lang.IllegalStateException: Could not "
+            "find provider\n"
         )
         return 1
     columns = (
@@ -134,8 +149,13 @@ async def content(phone: SimPhone, args: list[str], io: Io) -> int:
     wanted = re.fullmatch(r"(display_name|data1)\s*=\s*'(.*)'", where)
     row = 0
     for number, name in phone.address_book().items():
-        values = {"display_name": name, "data1": shown_number(number), "data4": "+" + number, "_id": str(row + 1),
-                  "contact_id": str(row + 1)}  # fmt: skip
+        values = {
+            "display_name": name,
+            "data1": shown_number(number),
+            "data4": "+" + number,
+            "_id": str(row + 1),
+            "contact_id": str(row + 1),
+        }
         if wanted and values[wanted.group(1)] != wanted.group(2).replace("''", "'"):
             continue
         await io.say(f"Row: {row} " + ", ".join(f"{c}={values.get(c, 'NULL')}" for c in columns) + "\n")
@@ -152,7 +172,8 @@ async def reboot(phone: SimPhone, args: list[str], io: Io) -> int:
 
 async def ps(phone: SimPhone, args: list[str], io: Io) -> int:
     await io.say(
-        "USER PID PPID VSZ RSS WCHAN ADDR S NAME\nshell 4200 1 1 1 0 0 S adbd\nu0_a148 4821 300 1 1 0 0 S com.whatsapp\n"
+        "USER PID PPID VSZ RSS WCHAN ADDR S NAME\nshell 4200 1 1 1 0 0 S adbd\nu0_a148 4821 "
+        "300 1 1 0 0 S com.whatsapp\n"
     )
     if phone.faults.is_set("already_registered"):
         await io.say("shell 4999 1 1 1 0 0 S app_process\n")
@@ -165,10 +186,27 @@ async def am_free(phone: SimPhone, args: list[str], io: Io) -> int:
 
 
 ALL: dict[str, Program] = {
-    **PROGRAMS, "getprop": getprop, "wm": wm, "settings": settings, "screencap": screencap, "locksettings": locksettings,
-    "content": content, "reboot": reboot, "ps": ps, "am": am, "cmd": cmd, "monkey": monkey, "pm": pm, "dumpsys": dumpsys,
-    "ime": ime, "input": input_, "logcat": logcat, "uiautomator": uiautomator, "svc": am_free, "setprop": am_free,
-}  # fmt: skip
+    **PROGRAMS,
+    "getprop": getprop,
+    "wm": wm,
+    "settings": settings,
+    "screencap": screencap,
+    "locksettings": locksettings,
+    "content": content,
+    "reboot": reboot,
+    "ps": ps,
+    "am": am,
+    "cmd": cmd,
+    "monkey": monkey,
+    "pm": pm,
+    "dumpsys": dumpsys,
+    "ime": ime,
+    "input": input_,
+    "logcat": logcat,
+    "uiautomator": uiautomator,
+    "svc": am_free,
+    "setprop": am_free,
+}
 
 
 def find(name: str) -> Program | None:

@@ -1,12 +1,12 @@
 """What can go wrong with a phone, each as a switch.
 
-A fault has a name and a code; either may be given. `after` lets the first opportunities pass, `times` ends the fault
-after so many strikes. The code that could fail asks `strike(name)` at its opportunity, so a test decides *when* in a
-conversation with the phone something breaks, without a sleep.
+A fault has a name and a code; either may be given. `after` lets the first opportunities pass, `times` ends
+the fault after so many strikes. The code that could fail asks `strike(name)` at its opportunity, so a test
+decides *when* in a conversation with the phone something breaks, without a sleep.
 
-Faults that live in what the phone contains (two chats with one title, hostile texts) are in `scenes.py`; those that
-need a second phone or another port are what `stage.py` composes: start two phones (F13), the same `SimPhone` twice
-(F14), or stop and start on another port (F19).
+Faults that live in what the phone contains (two chats with one title, hostile texts) are in `scenes.py`;
+those that need a second phone or another port are what `stage.py` composes: start two phones (F13), the
+same `SimPhone` twice (F14), or stop and start on another port (F19).
 """
 
 from dataclasses import dataclass

@@ -63,11 +63,22 @@ class Inbox:
             tag = chat_tag(chat.id, newline=phone.android <= 11)
             old = next((r for r in phone.notifications if r.tag == tag and r.user == user), None)
             record = Record(
-                package, uid, 1, tag, "group_chat_defaults_2" if group else "individual_chat_defaults_1",
-                f"{chat.title}: {sender}" if group else chat.title, text, message.at, user=user, shortcut=chat.id,
-                group_key="group_key_messages", conversation=chat.title if group else "", me=say(app.locale, "you"),
-                lines=[*(old.lines if old else ()), line][-KEEPS:], row=message.id,
-            )  # fmt: skip
+                package,
+                uid,
+                1,
+                tag,
+                "group_chat_defaults_2" if group else "individual_chat_defaults_1",
+                f"{chat.title}: {sender}" if group else chat.title,
+                text,
+                message.at,
+                user=user,
+                shortcut=chat.id,
+                group_key="group_key_messages",
+                conversation=chat.title if group else "",
+                me=say(app.locale, "you"),
+                lines=[*(old.lines if old else ()), line][-KEEPS:],
+                row=message.id,
+            )
             for _ in range(
                 1 + int(faults.number("update_storm", 12) if faults.is_set("update_storm") else 1)
             ):
@@ -79,9 +90,20 @@ class Inbox:
         words = say(app.locale, "new_messages", n=count, m=len(pending)) if several else text
         flags = ONLY_ALERT_ONCE | AUTO_CANCEL | GROUP_SUMMARY
         self.post(
-            Record(package, uid, 1, None, "silent_notifications_3", title, words, message.at, user=user,
-                   group_key="group_key_messages", flags=flags)
-        )  # fmt: skip
+            Record(
+                package,
+                uid,
+                1,
+                None,
+                "silent_notifications_3",
+                title,
+                words,
+                message.at,
+                user=user,
+                group_key="group_key_messages",
+                flags=flags,
+            )
+        )
         if faults.is_set("noise_records"):
             self._noise(package, uid)
 
@@ -116,8 +138,20 @@ class Inbox:
     def post_shell(self, tag: str, title: str, lines: list[tuple[str, str]], text: str) -> None:
         """What `cmd notification post` makes, as com.android.shell."""
         now = self._phone.now()
-        record = Record("com.android.shell", 2000, 2020, tag, "shell_cmd", title, text, now, flags=0, category="",
-                        lines=[Line(who, said, now) for who, said in lines], conversation=title if lines else "")  # fmt: skip
+        record = Record(
+            "com.android.shell",
+            2000,
+            2020,
+            tag,
+            "shell_cmd",
+            title,
+            text,
+            now,
+            flags=0,
+            category="",
+            lines=[Line(who, said, now) for who, said in lines],
+            conversation=title if lines else "",
+        )
         self.post(record)
 
     def _noise(self, package: str, uid: int) -> None:

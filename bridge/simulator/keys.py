@@ -9,17 +9,39 @@ from bridge.simulator.shell import Io
 from bridge.simulator.touch import long_press, swipe, tap
 
 KEYS = {
-    "HOME": 3, "BACK": 4, "CALL": 5, "DPAD_UP": 19, "DPAD_DOWN": 20, "DPAD_LEFT": 21, "DPAD_RIGHT": 22, "VOLUME_UP": 24,
-    "VOLUME_DOWN": 25, "POWER": 26, "TAB": 61, "SPACE": 62, "ENTER": 66, "DEL": 67, "MENU": 82, "ESCAPE": 111,
-    "FORWARD_DEL": 112, "MOVE_HOME": 122, "MOVE_END": 123, "APP_SWITCH": 187, "SLEEP": 223, "WAKEUP": 224, "PASTE": 279,
-}  # fmt: skip
+    "HOME": 3,
+    "BACK": 4,
+    "CALL": 5,
+    "DPAD_UP": 19,
+    "DPAD_DOWN": 20,
+    "DPAD_LEFT": 21,
+    "DPAD_RIGHT": 22,
+    "VOLUME_UP": 24,
+    "VOLUME_DOWN": 25,
+    "POWER": 26,
+    "TAB": 61,
+    "SPACE": 62,
+    "ENTER": 66,
+    "DEL": 67,
+    "MENU": 82,
+    "ESCAPE": 111,
+    "FORWARD_DEL": 112,
+    "MOVE_HOME": 122,
+    "MOVE_END": 123,
+    "APP_SWITCH": 187,
+    "SLEEP": 223,
+    "WAKEUP": 224,
+    "PASTE": 279,
+}
 FORBIDDEN = (
-    "\nException occurred while executing '{verb}':\njava.lang.SecurityException: Injecting input events requires the caller "
+    "\nException occurred while executing '{verb}':\njava.lang.SecurityException: "
+    "Injecting input events requires the caller "
     "(or the source of the instrumentation, if any) to have the INJECT_EVENTS permission.\n"
     "\tat com.android.server.input.InputManagerService.injectInputEventInternal(InputManagerService.java:1)\n"
 )
 UNTYPABLE = (
-    "\nException occurred while executing 'text':\njava.lang.NullPointerException: Attempt to get length of null array\n"
+    "\nException occurred while executing 'text':\njava.lang.NullPointerException: "
+    "Attempt to get length of null array\n"
     "\tat com.android.server.input.InputShellCommand.sendText(InputShellCommand.java:1)\n"
 )
 
@@ -164,7 +186,8 @@ async def ime(phone: SimPhone, args: list[str], io: Io) -> int:
 
 
 def set_ime(phone: SimPhone, name: str) -> None:
-    """Switch keyboards; the new one has no input connection until the field is touched, if the fault says so."""
+    """Switch keyboards; the new one has no input connection until the field is touched, if the fault says
+    so."""
     if name == LATIN and phone.faults.strike("ime_restore_fails"):
         return
     phone.ime = name

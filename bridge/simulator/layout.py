@@ -141,7 +141,8 @@ def _write(node: Node, package: str, index: int, parts: list[str], compressed: b
         return "true" if value else "false"
 
     parts.append(
-        f'<node{naf} index="{index}" text={_quote(node.text)} resource-id={_quote(node.id)} class="{node.cls}" '
+        f'<node{naf} index="{index}" text={_quote(node.text)} resource-id={_quote(node.id)} '
+        f'class="{node.cls}" '
         f'package="{package}" content-desc={_quote(node.desc)} checkable="false" checked="false" '
         f'clickable="{flag(clickable)}" enabled="{flag(node.enabled)}" '
         f'focusable="{flag(clickable or node.scrollable)}" focused="{flag(node.focused)}" '

@@ -11,8 +11,8 @@ _ids = count(1)
 
 @dataclass(slots=True)
 class Message:
-    """One bubble. `kind` is text, photo, video, voice, document, sticker, gif, poll, location, contact, call, system,
-    view_once or unknown; `sender` is given in groups."""
+    """One bubble. `kind` is text, photo, video, voice, document, sticker, gif, poll, location, contact,
+    call, system, view_once or unknown; `sender` is given in groups."""
 
     text: str
     at: datetime

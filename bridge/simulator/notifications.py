@@ -1,10 +1,12 @@
 """Notifications as the system keeps them, and as `dumpsys notification` and the event log print them.
 
-The formats differ by Android version; what a message says is printed raw, newlines and all, as the real dump does.
+The formats differ by Android version; what a message says is printed raw, newlines and all, as the real
+dump does.
 """
 
 import base64
 import hashlib
+import zlib
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -12,9 +14,12 @@ from bridge.simulator.faults import Faults
 
 GROUP_SUMMARY, ONGOING, ONLY_ALERT_ONCE, AUTO_CANCEL, FOREGROUND = 0x200, 0x2, 0x8, 0x10, 0x40
 _FLAG_NAMES = {
-    ONGOING: "ONGOING_EVENT", ONLY_ALERT_ONCE: "ONLY_ALERT_ONCE", AUTO_CANCEL: "AUTO_CANCEL", FOREGROUND: "FOREGROUND_SERVICE",
+    ONGOING: "ONGOING_EVENT",
+    ONLY_ALERT_ONCE: "ONLY_ALERT_ONCE",
+    AUTO_CANCEL: "AUTO_CANCEL",
+    FOREGROUND: "FOREGROUND_SERVICE",
     GROUP_SUMMARY: "GROUP_SUMMARY",
-}  # fmt: skip
+}
 
 
 @dataclass(slots=True)
@@ -67,8 +72,10 @@ class Record:
         group = f" groupKey={self.group_key}" if self.group_key else ""
         category = f" category={self.category}" if self.category else ""
         return (
-            f"Notification(channel={self.channel} shortcut={self.shortcut or 'null'} contentView=null vibrate=null "
-            f"sound=null defaults={defaults} flags={flags} color=0xff075e54{category}{group} sortKey=1 actions=2 "
+            f"Notification(channel={self.channel} shortcut={self.shortcut or 'null'} "
+            "contentView=null vibrate=null "
+            f"sound=null defaults={defaults} flags={flags} color=0xff075e54{category}{group} "
+            "sortKey=1 actions=2 "
             f"vis=PRIVATE publicVersion=Notification(channel={self.channel} shortcut=null contentView=null "
             f"vibrate=null sound=null defaults={defaults} flags={flags} color=0xff075e54 vis=PUBLIC))"
         )
@@ -94,8 +101,11 @@ def dump(records: list[Record], *, android: int, faults: Faults, noredact: bool,
         "    AggregatedStats{key='__global'}\n",
     ]
     for r in shown[:1]:
-        parts.append(f"  mArchive=Archive (25 notifications)\n    StatusBarNotification(pkg={r.package} "
-                     f"user=UserHandle{{{r.user}}} id={r.id} tag={r.tag or 'null'} key={r.key}: {r.brief(android, faults)})\n")  # fmt: skip
+        parts.append(
+            f"  mArchive=Archive (25 notifications)\n    StatusBarNotification(pkg={r.package} "
+            f"user=UserHandle{{{r.user}}} id={r.id} tag={r.tag or 'null'} key={r.key}: "
+            f"{r.brief(android, faults)})\n"
+        )
     return "".join(parts)
 
 
@@ -105,7 +115,10 @@ def _text(value: str, redact: bool, kind: str = "String") -> str:
 
 def _record(r: Record, android: int, faults: Faults, redact: bool) -> str:
     glued = android <= 10 or faults.is_set("glued_key")
-    head = f"    NotificationRecord(0x{abs(hash(r.key)) & 0xFFFFFFF:08x}: pkg={r.package} user=UserHandle{{{r.user}}} "
+    head = (
+        f"    NotificationRecord(0x{zlib.crc32(r.key.encode()) & 0xFFFFFFF:08x}: pkg={r.package} "
+        f"user=UserHandle{{{r.user}}} "
+    )
     head += f"id={r.id} tag={r.tag or 'null'} "
     head += (
         f"key={r.key}appImportanceLocked=false: "
@@ -127,7 +140,8 @@ def _record(r: Record, android: int, faults: Faults, redact: bool) -> str:
         f"      groupKey={r.user}|{r.package}|g:{r.group_key}" if r.group_key else f"      groupKey={r.key}",
         "      notification=",
         "            fullscreenIntent=null",
-        f"            contentIntent=PendingIntent{{3fd1a7e: PendingIntentRecord{{91a2c6f {r.package} startActivity}}}}",
+        f"            contentIntent=PendingIntent{{3fd1a7e: PendingIntentRecord{{91a2c6f "
+        f"{r.package} startActivity}}}}",
         "            number=0",
         "            groupAlertBehavior=0",
     ]

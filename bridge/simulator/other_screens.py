@@ -1,4 +1,5 @@
-"""Everything that is not the list or a chat: the launcher, the lock, foreign windows, WhatsApp's smaller screens."""
+"""Everything that is not the list or a chat: the launcher, the lock, foreign windows, WhatsApp's smaller
+screens."""
 
 from bridge.simulator.layout import Act, Node
 from bridge.simulator.metrics import BUTTON, FRAME, IMAGE, IMAGE_BUTTON, TEXT, Metrics
@@ -40,9 +41,12 @@ def keyguard(m: Metrics, *, secure: bool, bouncer: bool, time: str) -> Node:
 def foreign(kind: str, m: Metrics, close: Act) -> tuple[str, Node]:
     """A window of somebody else, alone in the tree as it is in a real dump."""
     packages = {
-        "call": "com.google.android.dialer", "permission": "com.google.android.permissioncontroller", "anr": "android",
-        "volume": SYSTEM_UI, "chooser": "android",
-    }  # fmt: skip
+        "call": "com.google.android.dialer",
+        "permission": "com.google.android.permissioncontroller",
+        "anr": "android",
+        "volume": SYSTEM_UI,
+        "chooser": "android",
+    }
     package = packages.get(kind, kind)
     root = Node(FRAME, m.screen, "android:id/content", package=package)
     if kind == "permission":
@@ -124,18 +128,26 @@ def modal(app: WhatsApp, m: Metrics) -> Node:
     text = say(app.locale, words.get(which, "update"))
     if which == "two_step_pin":
         root.add(Node(TEXT, m.box(120, 600, 960, 720), p + "enter_code_title", text=text))
-        root.add(Node("android.widget.EditText", m.box(300, 780, 780, 900), p + "code", tap=lambda: None))
+        root.add(
+            Node("android.widget.EditText", m.box(300, 780, 780, 900), p + "two_fa_code", tap=lambda: None)
+        )
     elif which == "app_lock":
         root.add(Node(TEXT, m.box(120, 900, 960, 1000), p + "app_lock_title", text=text))
         root.add(
             Node(BUTTON, m.box(300, 1400, 780, 1520), p + "unlock_button", text="Unlock", tap=lambda: None)
         )
     elif which == "update_required":
-        root.add(Node(TEXT, m.box(120, 900, 960, 1050), p + "software_too_old", text=text))
-        update = Node(BUTTON, m.box(300, 1400, 780, 1520), p + "primary_button", text="Update", tap=lambda: app.touch_forbidden("store opened"))  # fmt: skip
+        root.add(Node(TEXT, m.box(120, 900, 960, 1050), p + "software_expiring", text=text))
+        update = Node(
+            BUTTON,
+            m.box(300, 1400, 780, 1520),
+            p + "primary_button",
+            text="Update",
+            tap=lambda: app.touch_forbidden("store opened"),
+        )
         root.add(update)
     else:
-        root.add(Node(TEXT, m.box(120, 1500, 960, 1650), p + "sheet_title", text=text))
+        root.add(Node(TEXT, m.box(120, 1500, 960, 1650), p + "backup_title", text=text))
         on = lambda: app.touch_forbidden("backup turned on")  # noqa: E731
         root.add(Node(BUTTON, m.box(120, 1900, 960, 2020), p + "primary_button", text="OK", tap=on))
         root.add(
@@ -161,19 +173,39 @@ def small(app: WhatsApp, m: Metrics) -> Node:
 
     up = Node(IMAGE_BUTTON, m.box(0, 132, 144, 276), "", desc=say(app.locale, "back"), tap=back)
     if name == "search":
-        bar.add(up, Node("android.widget.EditText", m.box(168, 140, 900, 268), p + "search_input", text=app.search,
-                         focused=True, tap=lambda: None))  # fmt: skip
+        bar.add(
+            up,
+            Node(
+                "android.widget.EditText",
+                m.box(168, 140, 900, 268),
+                p + "search_input",
+                text=app.search,
+                focused=True,
+                tap=lambda: None,
+            ),
+        )
     elif name == "selection":
         up.id = p + "action_mode_close_button"
 
         def delete() -> None:
             app.touch_forbidden("chat deleted")
 
-        bar.add(up, Node(BUTTON, m.box(m.right - 300, 132, m.right - 160, 276), p + "menuitem_conversations_delete",
-                         desc="Delete", tap=delete))  # fmt: skip
+        bar.add(
+            up,
+            Node(
+                BUTTON,
+                m.box(m.right - 300, 132, m.right - 160, 276),
+                p + "menuitem_conversations_delete",
+                desc="Delete",
+                tap=delete,
+            ),
+        )
     elif name == "viewer":
-        root.add(Node(FRAME, m.screen, p + "media_view_fragment_container").add(
-            Node(IMAGE, m.box(0, 500, m.right, 1900), p + "image", fill="photo")))  # fmt: skip
+        root.add(
+            Node(FRAME, m.screen, p + "media_view_fragment_container").add(
+                Node(IMAGE, m.box(0, 500, m.right, 1900), p + "image", fill="photo")
+            )
+        )
         bar.add(up)
     elif name == "call":
         end = Node(BUTTON, m.box(440, 1900, 640, 2100), p + "end_call_button", tap=back)

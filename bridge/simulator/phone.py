@@ -1,4 +1,5 @@
-"""The phone around WhatsApp: power, lock, what is in front, keyboards, notifications, files, and the event log."""
+"""The phone around WhatsApp: power, lock, what is in front, keyboards, notifications, files, and the event
+log."""
 
 from collections import deque
 from collections.abc import Callable
@@ -41,10 +42,15 @@ class SimPhone:
         self.whatsapp = WhatsApp(locale=locale, now=self.now, faults=self.faults)
         self.apps: dict[str, WhatsApp] = {self.whatsapp.package: self.whatsapp}
         self.installed: dict[str, str] = {
-            "com.whatsapp": self.whatsapp.version, "com.android.shell": str(android), "com.android.settings": str(android),
-            "com.android.systemui": str(android), "com.android.chrome": "128.0", "com.google.android.gms": "24.30",
-            "com.google.android.inputmethod.latin": "14.5", LAUNCHER.partition("/")[0]: str(android),
-        }  # fmt: skip
+            "com.whatsapp": self.whatsapp.version,
+            "com.android.shell": str(android),
+            "com.android.settings": str(android),
+            "com.android.systemui": str(android),
+            "com.android.chrome": "128.0",
+            "com.google.android.gms": "24.30",
+            "com.google.android.inputmethod.latin": "14.5",
+            LAUNCHER.partition("/")[0]: str(android),
+        }
         self.users: dict[int, str] = {0: "Owner"}
         self.awake = True
         self.lock_kind = "swipe"  # what comes up when the screen goes off
@@ -63,6 +69,7 @@ class SimPhone:
         self.event_listeners: set[Callable[[tuple[datetime, str, str]], None]] = set()
         self.inbox = Inbox(self)
         self.whatsapp.on_read = self.inbox.clear
+        self.whatsapp.visible = lambda: self.usable
         self.touches: list[tuple[int, int]] = []
         self.finger: tuple[int, int, float] | None = None
         self.keys: list[int] = []
@@ -164,6 +171,7 @@ class SimPhone:
         if package in (BUSINESS, "com.whatsapp") and package not in self.apps:
             app = WhatsApp(locale=self.locale, now=self.now, faults=self.faults, package=package)
             app.on_read = self.inbox.clear
+            app.visible = lambda: self.usable
             self.apps[package] = app
         if package == ADB_KEYBOARD.partition("/")[0] and ADB_KEYBOARD not in self.imes:
             self.imes.append(ADB_KEYBOARD)

@@ -1,4 +1,5 @@
-"""The phone's shell: runs what `grammar` parsed, with real pipes, so that a stream can be filtered while it lasts."""
+"""The phone's shell: runs what `grammar` parsed, with real pipes, so that a stream can be filtered while it
+lasts."""
 
 import asyncio
 import fnmatch

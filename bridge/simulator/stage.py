@@ -1,4 +1,5 @@
-"""Sets the stage: a simulated phone on a port, a real adb server of one's own, and the two introduced to each other."""
+"""Sets the stage: a simulated phone on a port, a real adb server of one's own, and the two introduced to
+each other."""
 
 import asyncio
 import os
@@ -68,16 +69,18 @@ async def adb_server(program: Path, home: Path) -> AsyncIterator[int]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    home.mkdir(parents=True, exist_ok=True)
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("ADB", "ANDROID"))
-    }
-    environment |= {"HOME": str(home), "USERPROFILE": str(home), "TMPDIR": str(home), "ADB_MDNS": "0",
-                    "ADB_MDNS_AUTO_CONNECT": "0", "ADB_LOCAL_TRANSPORT_MAX_PORT": "0"}  # fmt: skip
+    environment = _environment(home)
     process = await asyncio.create_subprocess_exec(
-        str(program), "-P", str(port), "nodaemon", "server", env=environment,
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
-    )  # fmt: skip
+        str(program),
+        "-P",
+        str(port),
+        "nodaemon",
+        "server",
+        env=environment,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
     try:
         async with asyncio.timeout(STARTS_S):
             await _answering(port, process)
@@ -91,6 +94,15 @@ async def adb_server(program: Path, home: Path) -> AsyncIterator[int]:
         except TimeoutError:
             process.kill()
             await process.wait()
+
+
+def _environment(home: Path) -> dict[str, str]:
+    """Nothing of the person's own adb: no keys, no settings, no phones on its cables."""
+    home.mkdir(parents=True, exist_ok=True)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ADB", "ANDROID"))}
+    own = {name: str(home) for name in ("HOME", "USERPROFILE", "TMPDIR", "ANDROID_USER_HOME")}
+    quiet = {name: "0" for name in ("ADB_USB", "ADB_EMU", "ADB_MDNS", "ADB_MDNS_AUTO_CONNECT")}
+    return {**kept, **own, **quiet}
 
 
 async def _answering(port: int, process: asyncio.subprocess.Process) -> None:

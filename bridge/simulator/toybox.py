@@ -258,8 +258,14 @@ async def test(phone: SimPhone, args: list[str], io: Io) -> int:
         return int(not words[0])
     if len(words) == 2:
         on = words[1]
-        held = {"-z": not on, "-n": bool(on), "-e": on in phone.files, "-f": on in phone.files,
-                "-s": bool(phone.files.get(on)), "-d": on in ("/sdcard", "/data/local/tmp")}  # fmt: skip
+        held = {
+            "-z": not on,
+            "-n": bool(on),
+            "-e": on in phone.files,
+            "-f": on in phone.files,
+            "-s": bool(phone.files.get(on)),
+            "-d": on in ("/sdcard", "/data/local/tmp"),
+        }
         return int(not held.get(words[0], False))
     if len(words) == 3:
         a, op, b = words
@@ -294,7 +300,25 @@ async def date(phone: SimPhone, args: list[str], io: Io) -> int:
 
 
 PROGRAMS: dict[str, Program] = {
-    "echo": echo, "printf": printf, "cat": cat, "grep": grep, "egrep": grep, "head": head, "tail": head, "wc": wc, "cut": cut,
-    "tr": tr, "sed": sed, "rm": rm, "ls": ls, "sleep": sleep, "test": test, "[": test, "true": true, "false": true, ":": true,
-    "id": shell_id, "date": date,
-}  # fmt: skip
+    "echo": echo,
+    "printf": printf,
+    "cat": cat,
+    "grep": grep,
+    "egrep": grep,
+    "head": head,
+    "tail": head,
+    "wc": wc,
+    "cut": cut,
+    "tr": tr,
+    "sed": sed,
+    "rm": rm,
+    "ls": ls,
+    "sleep": sleep,
+    "test": test,
+    "[": test,
+    "true": true,
+    "false": true,
+    ":": true,
+    "id": shell_id,
+    "date": date,
+}

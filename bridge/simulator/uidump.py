@@ -15,7 +15,8 @@ CRASH = (
     "\tat com.android.commands.uiautomator.DumpCommand.run(DumpCommand.java:1)\n"
 )
 REGISTERED = (
-    "java.lang.IllegalStateException: UiAutomationService android.accessibilityservice.IAccessibilityServiceClient$Stub$Proxy@1c2 "
+    "java.lang.IllegalStateException: UiAutomationService "
+    "android.accessibilityservice.IAccessibilityServiceClient$Stub$Proxy@1c2 "
     "already registered!\n\tat android.app.UiAutomationConnection.connect(UiAutomationConnection.java:1)\n"
 )
 

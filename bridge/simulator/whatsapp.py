@@ -1,6 +1,7 @@
 """The app itself: which screen it shows, what taps and keys do to it, and what it sends.
 
-It knows nothing of adb, of windows over it or of geometry; screens call it when something of theirs is touched.
+It knows nothing of adb, of windows over it or of geometry; screens call it when something of theirs is
+touched.
 """
 
 from collections.abc import Callable
@@ -13,7 +14,8 @@ MODALS = ("update_required", "two_step_pin", "app_lock", "backup_offer")
 
 
 class WhatsApp:
-    """One installed WhatsApp with its chats; `sent`, `read_chats` and `violations` are what really happened."""
+    """One installed WhatsApp with its chats; `sent`, `read_chats` and `violations` are what really
+    happened."""
 
     def __init__(
         self, *, locale: str, now: Callable[[], datetime], faults: Faults, package: str = "com.whatsapp"
@@ -32,6 +34,7 @@ class WhatsApp:
         self.opened_chats: list[str] = []
         self.violations: list[str] = []
         self.on_read: Callable[[Chat], None] = lambda chat: None
+        self.visible: Callable[[], bool] = lambda: True  # behind a lock, nothing is read
         self.screens: list[tuple[str, str]] = []  # empty: not running
         self.modal = ""
         self.list_offset = 0
@@ -62,7 +65,10 @@ class WhatsApp:
         saved: bool = True,
         kind: str = PERSON,
         id: str = "",
-        **more: bool,
+        pinned: bool = False,
+        muted: bool = False,
+        archived: bool = False,
+        read_only: bool = False,
     ) -> Chat:
         """Put a chat into the list; a person needs a number."""
         number = number.lstrip("+").replace(" ", "")
@@ -71,7 +77,8 @@ class WhatsApp:
                 kind, "g.us"
             )
             id = f"{number or 120363000000000000 + len(self.chats)}@{tail}"
-        chat = Chat(id=id, title=title or shown_number(number), number=number, saved=saved, kind=kind, **more)
+        chat = Chat(id=id, title=title or shown_number(number), number=number, saved=saved, kind=kind)
+        chat.pinned, chat.muted, chat.archived, chat.read_only = pinned, muted, archived, read_only
         self.chats.append(chat)
         return chat
 
@@ -99,10 +106,13 @@ class WhatsApp:
         """The class that Android would name for the screen."""
         top = self.screens[-1][0] if self.screens else "list"
         tail = {
-            "chat": ".Conversation", "selection": ".home.ui.HomeActivity", "picker": ".contact.picker.ContactPicker",
-            "viewer": ".mediaview.MediaViewActivity", "info": ".chatinfo.ContactInfoActivity",
+            "chat": ".Conversation",
+            "selection": ".home.ui.HomeActivity",
+            "picker": ".contact.picker.ContactPicker",
+            "viewer": ".mediaview.MediaViewActivity",
+            "info": ".chatinfo.ContactInfoActivity",
             "call": ".calling.ui.VoipActivity",
-        }.get(top, ".home.ui.HomeActivity")  # fmt: skip
+        }.get(top, ".home.ui.HomeActivity")
         return self.package + tail
 
     # coming and going
@@ -149,7 +159,7 @@ class WhatsApp:
         return False
 
     def open(self, chat: Chat) -> None:
-        """Show a chat, which marks it read for everybody to see."""
+        """Show a chat, which marks it read for everybody to see as soon as it can be seen."""
         if chat.kind == COMMUNITY:
             self.screens.append(("community", chat.id))
             return
@@ -166,7 +176,8 @@ class WhatsApp:
         self.divider = None
         if chat.unread and (fresh := [m for m in chat.messages if not m.outgoing][-chat.unread :]):
             self.divider = (fresh[0].id, chat.unread)
-        self.mark_read(chat)
+        if self.visible():
+            self.mark_read(chat)
 
     def mark_read(self, chat: Chat) -> None:
         if chat.unread or chat.marked_unread:

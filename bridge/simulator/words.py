@@ -1,4 +1,5 @@
-"""What the simulated WhatsApp says in each language; not a catalogue of ours, so it stays beside the simulator."""
+"""What the simulated WhatsApp says in each language; not a catalogue of ours, so it stays beside the
+simulator."""
 
 import json
 from datetime import datetime

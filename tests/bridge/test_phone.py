@@ -10,7 +10,7 @@ import pytest
 from bridge import probe
 from bridge.faults import ShellFailed
 from bridge.phone import Phone, Target, pieces, quote
-from bridge.presence import is_address, is_remote
+from bridge.presence import is_address, is_remote, present
 from bridge.reader import complaint
 from bridge.screen import Unexpected, Unreadable
 from core.errors import Invalid, PhoneUnreachable, Refused, Unavailable
@@ -142,6 +142,14 @@ async def test_a_dropped_network_phone_is_forgotten_and_connected_once(wire, adb
         "host:disconnect:1.2.3.4:5555",
         "host:connect:1.2.3.4:5555",
     ]
+
+
+async def test_a_network_phone_that_does_not_answer_the_call_is_absent(wire, adb):
+    wire.devices = ""
+    wire.silent.add("host:connect:1.2.3.4:5555")
+    with pytest.raises(PhoneUnreachable) as error:
+        await present(adb, "1.2.3.4:5555", connect_s=0.1)
+    assert error.value.state == "absent"
 
 
 async def test_an_absent_network_phone_refused_by_its_key_is_unauthorized(wire, adb):
