@@ -110,7 +110,7 @@ async def _edges(stack: AsyncExitStack, folder: Path, phone: SimPhone) -> tuple[
     if program is None:
         raise Unavailable("The demo needs the program adb: install Android's platform-tools.")
     adb_port = await stack.enter_async_context(adb_server(program, folder / "adb"))
-    device = await stack.enter_async_context(simulated_phone(phone=phone, latency="real"))
+    device = await stack.enter_async_context(simulated_phone(phone=phone, latency="brisk"))
     await connect(adb_port, device.address)
     api = await stack.enter_async_context(bot_api())
     return adb_port, device, api
@@ -133,7 +133,7 @@ def furnish(home: Home, lang: str, *, adb_port: int, address: str, api_base: str
     config = {
         "port": 0,
         "user": {"language": lang},
-        "super_agent": {"enabled": True, "model": "practice:rules", "icon": "sol"},
+        "super_agent": {"enabled": True, "model": "practice:rules", "icon": "brasa"},
         "telegram": {
             "enabled": True,
             "api_base": api_base,
