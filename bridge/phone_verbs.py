@@ -133,7 +133,7 @@ async def screenshot(file: Path | None, as_json: bool) -> None:
     async with app() as client:
         data = await client.data("/api/phone/screenshot")
     if str(file) == "-":
-        click.get_binary_stream("stdout").write(data)
+        sys.stdout.buffer.write(data)
         return
     path = file or Path(f"phone_{datetime.now().astimezone():%Y-%m-%d_%H.%M.%S}.png")
     try:
