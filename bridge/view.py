@@ -54,7 +54,9 @@ async def whole(store: Store, round_id: str, *, reveal: bool = False) -> dict[st
         round_id,
     )
     runs = {
-        row["id"]: {name: row[name] for name in ("target", "tokens_in", "tokens_out", "started_at", "closed_at")}
+        row["id"]: {
+            name: row[name] for name in ("target", "tokens_in", "tokens_out", "started_at", "closed_at")
+        }
         for row in await store.all(
             "select r.* from runs r join conversations c on c.run_id = r.id where c.round_id = ?", round_id
         )

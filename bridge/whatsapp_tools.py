@@ -42,14 +42,18 @@ class Arguments(BaseModel):
 
 class Chat(Arguments):
     chat: str = Field(
-        description="The chat's name exactly as WhatsApp shows it, or its number.", min_length=1, max_length=200
+        description="The chat's name exactly as WhatsApp shows it, or its number.",
+        min_length=1,
+        max_length=200,
     )
     limit: int = Field(20, description="How many of the latest messages.", ge=1, le=100)
 
 
 class Send(Arguments):
     chat: str = Field(
-        description="The chat's name exactly as WhatsApp shows it, or its number.", min_length=1, max_length=200
+        description="The chat's name exactly as WhatsApp shows it, or its number.",
+        min_length=1,
+        max_length=200,
     )
     text: str = Field(description="What to write, as it is to arrive.", min_length=1, max_length=4000)
 
