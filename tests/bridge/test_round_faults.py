@@ -16,7 +16,7 @@ PASSING: list[tuple[str, object, int | None]] = [
     ("latency", 0.03, None),
     ("jitter", 0.05, None),
     ("crlf", True, None),
-    ("invalid_utf8", True, None),
+    ("invalid_utf8", True, 2),
     ("stderr_mixed", True, None),
     ("no_shell_v2", True, None),
     ("exit_code_lies", True, None),
