@@ -68,9 +68,9 @@ async def whole(store: Store, round_id: str, *, reveal: bool = False) -> dict[st
         "steps": await journal.steps(store, round_id),
         "report": await _report(store, round.report_id),
     }
-    if reveal:
-        return values
-    return _covered(values, known_codes(line.text for chat in chats for line in chat.lines))
+    if not reveal:
+        values = _covered(values, known_codes(line.text for chat in chats for line in chat.lines))
+    return values
 
 
 def known_codes(texts: Iterable[str]) -> frozenset[str]:

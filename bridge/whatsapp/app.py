@@ -128,13 +128,14 @@ class WhatsApp:
         look = await self.chats.top(await self.chats.at(False))
         found: set[Key] = set()
         for _ in range(NAMESAKES_PAGES):
-            found |= {row.key for row in self.chats.rows(look.tree) if same_title(row.title, title)}
+            here = [row.key for row in self.chats.rows(look.tree) if same_title(row.title, title)]
+            found |= set(here)
+            if len(here) > 1 or len(found) > 1:
+                raise Refused(f"More than one chat is called {title!r}: name it by its number.")
             further = await self.chats.down(look)
             if further is None:
                 break
             look = further
-        if len(found) > 1:
-            raise Refused(f"More than one chat is called {title!r}: name it by its number.")
 
     async def open_chat(self, chat: Chat, *, seen: Sequence[Message] = ()) -> Chat:
         """The chat again, after it was left: by its number, else by its row; known by what was read in it."""

@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from core.channels import telegram_people
-from core.channels.telegram_intake import ButtonPress, Intake
+from core.channels import telegram_buttons, telegram_people
+from core.channels.telegram_intake import ButtonPress, Intake, Taker
 from core.channels.telegram_out import Sender
 from core.channels.telegram_poll import Poller, Timing
 from core.channels.telegram_wire import Line, guard_logs
@@ -61,6 +61,7 @@ class Connection:
             channel=self.channel,
             bot=lambda: (self.poller.bot_id, self.poller.username),
             presses=telegram.presses,
+            takers=telegram.takers,
         )
         self._sender = Sender(app.store, name, self.line, self._to_chat, lambda: app.identity.language)
 
@@ -112,6 +113,7 @@ class Telegram:
     def __init__(self, app: "App", timing: Timing) -> None:
         self.app, self._timing = app, timing
         self.presses: dict[str, ButtonPress] = {}
+        self.takers: list[Taker] = []
         self.connections: dict[str, Connection] = {}
         self._stacks: dict[str, AsyncExitStack] = {}
         self._wanted: dict[str, tuple[str, str, bool]] = {}
@@ -120,10 +122,26 @@ class Telegram:
     def on_button(self, kind: str, handler: ButtonPress) -> Callable[[], None]:
         """Presses of buttons of `kind` go to `handler(payload, user_id)`, whose answer is shown as a toast.
 
-        Only the owner's presses arrive, one for each message. Call what is returned to stop.
+        Only the owner's presses arrive, one for each line of buttons; a handler that raises `Unsettled` leaves
+        its line to be pressed again. Call what is returned to stop.
         """
         self.presses[kind] = handler
         return lambda: self.presses.pop(kind, None) and None
+
+    def on_words(self, take: Taker) -> Callable[[], None]:
+        """`take(text, user_id)` sees the owner's words first; what it answers is said, and the words are its own.
+
+        An empty answer leaves them to the assistant. Call what is returned to stop.
+        """
+        self.takers.append(take)
+        return lambda: self.takers.remove(take)
+
+    async def withdraw(self, kind: str, name: str, value: str) -> None:
+        """Buttons of `kind` whose payload has this value mean nothing any more: they go from their messages."""
+        for shown in await telegram_buttons.withdraw(self.app.store, kind, name, value):
+            connection = self.connections.get(shown.channel)
+            if connection is not None and shown.receipt.isdigit():
+                await connection.intake.redraw(shown.chat, int(shown.receipt), shown.keyboard)
 
     def channels(self) -> tuple[Channel, ...]:
         """The configured bots; a token in the environment makes one where the file names none."""
