@@ -215,7 +215,7 @@ class BotApi:
             async with self._changed:
                 self._changed.notify_all()
             await asyncio.Event().wait()
-        if fault and not fault.after:
+        if fault and fault.status and not fault.after:
             raise Rejected(fault.status, fault.description, **fault.parameters)
         if prefix != f"bot{self.token}":
             raise Rejected(401, "Unauthorized")
@@ -225,7 +225,7 @@ class BotApi:
         result = await work(request)
         if fault and fault.drop:
             raise Drop
-        if fault:
+        if fault and fault.body is not None:
             return Response(fault.status, fault.body)
         return Response(200, {"ok": True, "result": result})
 
