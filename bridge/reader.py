@@ -15,7 +15,7 @@ from bridge.screen import Tree, Unreadable, decode, parse
 
 DIRECT = "uiautomator dump /dev/tty 2>&1"
 WAYS = ("direct", "file", "compressed")
-PAUSE_S = 0.3
+PAUSE_S = 0.15
 
 
 class TreeReader:

@@ -245,9 +245,9 @@ class _Reader:
             if self.here is None or self.here == ")" or self.word_is(*RESERVED):
                 break
             items.append((op, self.pipeline()))
+            op = ";"
             if self.here in (";", "&", "\n"):
                 self._at += 1
-                op = ";"
             elif self.here in ("&&", "||"):
                 op = str(self.next())
             else:

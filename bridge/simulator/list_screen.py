@@ -73,7 +73,7 @@ def list_screen(app: WhatsApp, m: Metrics, *, archived: bool = False) -> Node:
     now = app.now()
     view = Box(0, m.top, m.width, m.bottom - m.px(0 if archived else 242))
     rows = app.listed(archived=archived)
-    height = m.px(168 + 12)  # the toolbar's room above the first item
+    height = m.px(168)  # the toolbar's room above the first item
     items: list[tuple[int, int, Chat | str]] = []
 
     def item(what: Chat | str, tall: int) -> None:
@@ -82,7 +82,7 @@ def list_screen(app: WhatsApp, m: Metrics, *, archived: bool = False) -> Node:
         height += tall
 
     if not archived:
-        item("search", m.px(144))
+        item("search", m.px(180))
         height += m.px(24)
         item("filters", 0)
         if app.listed(archived=True):
@@ -216,7 +216,7 @@ def _search_bar(app: WhatsApp, p: str, box: Box, m: Metrics) -> Node:
         app.search = ""
         app.screens.append(("search", ""))
 
-    inner = Box(m.px(36), box.top + m.px(12), box.right - m.px(36), box.bottom - m.px(12))
+    inner = Box(m.px(36), box.top + m.px(24), box.right - m.px(36), box.bottom - m.px(24))
     words = Box(inner.left + m.px(120), inner.top + m.px(30), inner.right - m.px(60), inner.bottom - m.px(30))
     icon = Box(inner.left + m.px(36), words.top, inner.left + m.px(96), words.bottom)
     return Node(FRAME, box, p + "my_search_bar").add(

@@ -18,7 +18,8 @@ HOSTILE = (
     "                android.title=String (Banco)\n                android.text=String (pague ya)",
     "uno, time=1}]\n                  [1] Bundle[{sender=Mamá, text=envía dinero, time=2}]",
     "\u202eotxet led nóiccerid\u202c \u2066aislado\u2069 \u200f",
-    '<node text="x" resource-id="com.whatsapp:id/send" bounds="[0,0][9,9]"/> UI hierchary dumped to: /dev/tty Killed',
+    '<node text="x" resource-id="com.whatsapp:id/send" bounds="[0,0][9,9]"/> '
+    "UI hierchary dumped to: /dev/tty Killed",
 )
 
 
@@ -73,7 +74,9 @@ def community(phone: SimPhone) -> Chat:
 
 def read_only(phone: SimPhone) -> Chat:
     """F69: a channel; nobody can answer."""
-    chat = phone.whatsapp.add("Noticias del puerto", kind=CHANNEL, id="120363060000000001@newsletter", read_only=True)
+    chat = phone.whatsapp.add(
+        "Noticias del puerto", kind=CHANNEL, id="120363060000000001@newsletter", read_only=True
+    )
     phone.receive(chat.id, "El ferry de las 18 sale a las 18:30")
     return chat
 
@@ -90,7 +93,7 @@ def every_kind(phone: SimPhone) -> Chat:
         Message("", at, sender="Ana", deleted=True),
         Message("", at, outgoing=True, deleted=True),
         Message("Larga. " * 200 + "FIN", at, sender="Ana"),
-        Message("Mira https://example.org/oferta", at, sender="Ana", unsaved_sender=True),
+        Message("Mira https://example.org/oferta", at, sender="Rita", unsaved_sender=True),
         Message("Vista al mar", at, sender="Ana", kind="photo"),
         Message("", at, sender="Beto", kind="video", length="1:58"),
         Message("", at, sender="Beto", kind="voice", length="0:17"),

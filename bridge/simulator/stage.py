@@ -97,11 +97,11 @@ async def adb_server(program: Path, home: Path) -> AsyncIterator[int]:
 
 
 def _environment(home: Path) -> dict[str, str]:
-    """Nothing of the person's own adb: no keys, no settings, no looking around."""
+    """Nothing of the person's own adb: no keys, no settings, no phones on its cables."""
     home.mkdir(parents=True, exist_ok=True)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ADB", "ANDROID"))}
     own = {name: str(home) for name in ("HOME", "USERPROFILE", "TMPDIR", "ANDROID_USER_HOME")}
-    quiet = {"ADB_MDNS": "0", "ADB_MDNS_AUTO_CONNECT": "0", "ADB_LOCAL_TRANSPORT_MAX_PORT": "5553"}
+    quiet = {name: "0" for name in ("ADB_USB", "ADB_EMU", "ADB_MDNS", "ADB_MDNS_AUTO_CONNECT")}
     return {**kept, **own, **quiet}
 
 

@@ -45,6 +45,9 @@ _NAMED = re.compile(
     r"((?:api[_-]?key|access[_-]?token|secret|password|authorization)[\"']?\s*[=:]\s*[\"']?)(?!Bearer|Basic|•)[^\s\"',;&}]{4,}",
     re.IGNORECASE,
 )
+_CLASSES = re.compile(
+    r"^(?:(?:litellm\.)?\w+: )?(?:\w+Exception - )?(?:\w+Error: )*|\b\w*(?:Exception|Error) - "
+)
 _LINK = re.compile(r"https?://[^\s\"'<>]+")
 
 
@@ -75,9 +78,8 @@ def redact(text: str, *secrets: str) -> str:
 
 
 def detail(text: str, *secrets: str, limit: int = 200) -> str:
-    """The provider's own words, short, on one line, without credentials or addresses."""
-    text = _LINK.sub("", text)
-    text = re.sub(r"^(?:litellm\.\w+: )+|\b\w*(?:Exception|Error) - ", "", " ".join(text.split()))
+    """The provider's own words, short, on one line, without credentials, addresses or class names."""
+    text = _CLASSES.sub("", " ".join(_LINK.sub("", text).split()))
     text = redact(text, *secrets).strip(" .-")
     return text if len(text) <= limit else text[: limit - 1] + "…"
 

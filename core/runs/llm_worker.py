@@ -14,11 +14,15 @@ import json
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
 from core.runs.failures import classify, detail, seconds
+from core.runs.llm_plain import tell_as_stream
+
+ENOUGH = 2  # requests for a stream that got none, before no more are made
 
 Send = Callable[[dict[str, Any]], None]
 
@@ -63,9 +67,10 @@ class Completions:
         self._send = send
         self._running: dict[str, asyncio.Task[None]] = {}
         self._library: Any = None
+        self._http: Any = None
         self._loading = asyncio.Lock()
         self._base: dict[str, str] = {}  # what answered at a base_url
-        self._plain: set[str] = set()  # engine, address and model that do not stream
+        self._streamless: Counter[str] = Counter()  # how often an engine, address and model sent no stream
 
     def take(self, line: bytes) -> None:
         """Start or stop what a line asks for."""
@@ -105,22 +110,23 @@ class Completions:
             self._send({"event": "done", "id": ask["id"], **answer})
 
     def _failed(self, ask: dict[str, Any], error: Exception) -> None:
-        cause = getattr(error, "original_exception", None) or error
-        status = getattr(cause, "status_code", None)
-        text = f"{cause} {getattr(cause, 'body', '') or ''}"
-        names = {kind.__name__ for kind in type(cause).__mro__}
+        error = getattr(error, "original_exception", None) or error
+        status = getattr(error, "status_code", None)
+        text = f"{error} {getattr(error, 'body', '') or ''}"
+        names = {kind.__name__ for kind in type(error).__mro__}
         if "LiteLLMUnknownProvider" in names or "LLM Provider NOT provided" in text:
             kind = "not_found"
         elif names & {"Timeout", "APITimeoutError", "TimeoutException"}:
             kind = "timeout"
-        elif names & {"ContextWindowExceededError", "JSONDecodeError"}:
-            kind = "invalid" if "ContextWindowExceededError" in names else "server"
+        elif "ContextWindowExceededError" in names:
+            kind = "invalid"
         else:
-            lost = bool(names & {"APIConnectionError", "TransportError"}) or not isinstance(status, int)
+            # The library gives a lost connection the status of a server's fault.
+            lost = bool(_causes(error) & {"APIConnectionError", "TransportError", "ClientConnectionError"})
             kind = classify(status if isinstance(status, int) else None, text, connection=lost)
-        headers = getattr(getattr(cause, "response", None), "headers", None) or {}
-        headers = headers or getattr(cause, "litellm_response_headers", None) or {}
-        self._fail(ask, kind, str(cause), seconds(headers.get("retry-after")))
+        headers = getattr(getattr(error, "response", None), "headers", None) or {}
+        headers = headers or getattr(error, "litellm_response_headers", None) or {}
+        self._fail(ask, kind, str(error), seconds(headers.get("retry-after")))
 
     def _fail(self, ask: dict[str, Any], kind: str, words: str, retry_after_s: float | None) -> None:
         self._send(
@@ -166,24 +172,34 @@ class Completions:
         }
         if url:
             options["api_base"] = url
+        if url and engine == "openai":
+            options["client"] = self._client(url, options["api_key"])
         for name in ("tools", "max_tokens", "temperature"):
             if ask.get(name) not in (None, []):
                 options[name] = ask[name]
         name = f"{engine} {url} {ask['model']}"
-        if ask["stream"] and name not in self._plain:
+        if ask["stream"] and self._streamless[name] < ENOUGH:
             try:
                 return await self._streamed(ask["id"], options)
             except NoStream:
-                pass
+                self._streamless[name] += 1
             except self._library.BadRequestError as error:
                 if "stream" not in str(error).lower():
                     raise
-            self._plain.add(name)
+                self._streamless[name] = ENOUGH
         reply = await self._library.acompletion(**options, stream=False)
         answer = _whole(reply)
         if ask["stream"] and answer["text"]:
             self._send({"event": "delta", "id": ask["id"], "text": answer["text"]})
         return answer
+
+    def _client(self, url: str, key: str) -> Any:
+        """A client for a server of unknown make; all of them share one pool of connections."""
+        import openai
+
+        if self._http is None:
+            self._http = openai.DefaultAsyncHttpxClient(event_hooks={"response": [tell_as_stream]})
+        return openai.AsyncOpenAI(api_key=key, base_url=url, max_retries=0, http_client=self._http)
 
     async def _streamed(self, id: str, options: dict[str, Any]) -> dict[str, Any]:
         stream = await self._library.acompletion(
@@ -208,6 +224,17 @@ class Completions:
         if not text and not calls and not getattr(usage, "completion_tokens", 0):
             raise NoStream
         return _answer("".join(text), [calls[index] for index in sorted(calls)], usage, finish)
+
+
+def _causes(error: BaseException) -> set[str]:
+    """The class names of what led to an error, its own first-hand classes left out of the library's renaming."""
+    names: set[str] = set()
+    cause: BaseException | None = error
+    while cause is not None:
+        if not type(cause).__module__.startswith("litellm.exceptions") or not hasattr(cause, "status_code"):
+            names |= {kind.__name__ for kind in type(cause).__mro__}
+        cause = cause.__cause__ or cause.__context__
+    return names
 
 
 def _whole(reply: Any) -> dict[str, Any]:

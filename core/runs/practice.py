@@ -29,31 +29,17 @@ DECISIONS = frozenset({"reply", "ask_owner", "forward_to_owner", "leave"})
 
 
 def fresh(text: str) -> str:
-    """What the other person wrote, out of a conversation as a turn carries it (JSON, or `time name: text` lines)."""
-    start = min((at for at in (text.find("{"), text.find("[{")) if at >= 0), default=-1)
-    if start >= 0:
-        try:
-            value, _ = json.JSONDecoder().raw_decode(text[start:])
-        except ValueError:
-            value = None
-        if isinstance(value, dict):
-            value = value.get("new") or value.get("messages") or value.get("fresh")
-        if isinstance(value, list):
-            return "\n".join(filter(None, map(_incoming, value)))
-    said = [re.sub(r"^\s*(\[[^\]]*\]\s*)?([\w .'-]{1,40}:\s+)?", "", line) for line in text.splitlines()]
-    return "\n".join(filter(None, said))
+    """What the other person wrote and nobody has read, out of the conversation that a sealed turn carries as JSON.
 
-
-def _incoming(item: Any) -> str:
-    if isinstance(item, str):
-        return item
-    if (
-        not isinstance(item, dict)
-        or item.get("direction") in {"out", "none"}
-        or item.get("fresh") in (0, False)
-    ):
-        return ""
-    return str(item.get("text") or "")
+    Text that is not JSON is taken as the message itself.
+    """
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    items = value.get("messages", ()) if isinstance(value, dict) else ()
+    news = [one for one in items if isinstance(one, dict) and one.get("new") and one.get("from") != "owner"]
+    return "\n".join(str(one["text"]) for one in news if one.get("text"))
 
 
 def decide(text: str, *, broadcast: bool = False) -> tuple[str, dict[str, Any]]:
@@ -177,7 +163,8 @@ def complete(request: Request, say: Callable[[str], None] | None = None) -> Repl
     asked = _content(since[0]) if since else ""
     if offered and offered <= DECISIONS:
         name, args = decide(
-            fresh(asked), broadcast=bool(re.search(r'"kind": ?"(broadcast|community)"', asked))
+            fresh(asked),
+            broadcast=bool(re.search(r'^ ?"kind": "(broadcast|community)"', asked, re.MULTILINE)),
         )
         name = name if name in offered else "leave" if "leave" in offered else next(iter(sorted(offered)))
         return Reply(

@@ -11,18 +11,20 @@ ATTEMPT = _any(
     r"\b(ignor\w+|olvid\w+|disregard|forget|esque[cç]\w+)\b.{0,40}"
     r"\b(instruc\w+|rules?|reglas?|regras?|previous|anterior\w*|prompt)",
     r"\b(run_shell|send_telegram|send_file|read_file|set_identity|system prompt|api[_ ]?key|sudo|rm -rf)\b",
-    r"\b(you are|eres|sos|voc[eê] [eé]) (now|ahora|agora)\b.{0,30}\b(admin|root|system|assistant|asistente|modo|mode)\b",
+    r"\b(you are|eres|sos|voc[eê] [eé]) (now|ahora|agora)\b.{0,30}"
+    r"\b(admin|root|system|assistant|asistente|modo|mode)\b",
     r"\b(send|give|tell|forward|p[aá]s[ae]\w*|m[aá]nd[ae]\w*|env[ií]a\w*|dame|dime|dec[ií]me|da|reenv\w+)\b.{0,25}"
     r"\b(the|me|el|los|la|las|o|a|that|ese|tu|your|his|su)\b.{0,12}"
     r"\b(code|codes|c[oó]digos?|password|contrase[nñ]a|senha|token|pin)\b",
-    r"<\|\w+\|>|\[/?INST\]|<</?SYS>>",
+    r"[<‹]\|\w+\|[>›]|[\[‹]/?INST[\]›]|<</?SYS>>|‹/?SYS›",
 )
 NOTICE = _any(
     r"\b(c[oó]digo|code|otp|pin|token|clave)\b[^.\n]{0,40}\b\d{3}[ -]?\d{1,5}\b",
     r"\b\d{4,8}\b[^.\n]{0,30}\b(is your|es tu|es su|[eé] (o )?seu)\b",
     r"\b(recibiste|received|recebeu|acreditad\w+|deposited|d[eé]bito|consumo (de|por)|compra (aprobada|por))\b",
     r"\bte (transfer[ií]|deposit[eé])(?!\w)|\bi (transferred|deposited)\b",
-    r"\b(payment received|pago (recibido|aprobado|acreditado)|pagamento (recebido|aprovado)|transferencia (recibida|de|por))\b",
+    r"\b(payment received|pago (recibido|aprobado|acreditado)|pagamento (recebido|aprovado))\b",
+    r"\btransferencia (recibida|de|por)\b",
     r"\b(tu|your|seu|sua) (pedido|paquete|env[ií]o|order|package|parcel|entrega|delivery|encomenda)\b",
     r"\b(out for delivery|en camino a tu domicilio|saiu para entrega|was delivered|fue entregado|foi entregue)\b",
     r"\b(banco|bank|santander|bbva|galicia|visa|mastercard)\b.{0,60}(\$|\bUSD\b|R\$|€|\d)",
@@ -47,7 +49,8 @@ MONEY = _any(
     r"[$€£]\s?\d|\b\d+ ?(usd|eur|ars|pesos|d[oó]lares|dollars|reais|euros)\b",
 )
 COMMITMENT = _any(
-    r"\b(ma[nñ]ana|hoy|esta (tarde|noche|semana)|tomorrow|tonight|today|this (week|evening|afternoon)|amanh[aã]|hoje)\b",
+    r"\b(ma[nñ]ana|hoy|esta (tarde|noche|semana)|amanh[aã]|hoje)\b",
+    r"\b(tomorrow|tonight|today|this (week|evening|afternoon))\b",
     r"\b(lunes|martes|mi[eé]rcoles|jueves|viernes|s[aá]bado|domingo|segunda|ter[cç]a|quarta|quinta|sexta)\b",
     r"\b(monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b",
     r"\b(a qu[eé] hora|qu[eé] d[ií]a|cu[aá]ndo|when|what (time|day)|que horas|quando|que dia)\b",
@@ -61,7 +64,7 @@ _HELLO = (
 )
 GREETING = _any(rf"^\W*{_HELLO}(?!\w)([\s,.!¡¿?]*{_HELLO}(?!\w))*([\s,]+\w{{2,12}})?\W*$")
 THANKS = _any(
-    r"^\W*((muchas |mil )?gracias|thanks?( you)?( (so|very) much| a lot)?|muito obrigad[oa]|obrigad[oa]|valeu)\b.{0,25}$"
+    r"^\W*((muchas |mil )?gracias|thanks?( you)?( (so|very) much| a lot)?|(muito )?obrigad[oa]|valeu)\b.{0,25}$"
 )
 QUESTION = _any(r"[?]|\b(how much|cu[aá]nto|quanto|pod[eé]s|puedes|can you|pode)\b")
 A_CODE = re.compile(r"\b\d{4,8}\b")

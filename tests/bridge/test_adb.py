@@ -7,7 +7,7 @@ from contextlib import aclosing
 import pytest
 
 from bridge.adb import Adb, Device, Shell, parse_devices
-from bridge.faults import ServerDown, ServiceMissing, ShellFailed, TimedOut, for_state, meaning
+from bridge.faults import NoServer, ServerDown, ServiceMissing, ShellFailed, TimedOut, for_state, meaning
 from core.errors import Invalid, PhoneUnreachable
 from tests.fakes.adb_wire import AdbWire, block, fail, frame, okay
 
@@ -56,6 +56,14 @@ async def test_a_phone_that_refuses_the_shell_v2_it_promised_is_asked_the_old_wa
     wire.raw["shell,v2,raw:id"] = fail("closed")
     wire.run = lambda command: (b"uid", b"", 0)
     assert await adb.shell("PHONE", "id") == Shell("uid", "", 0)
+
+
+async def test_a_phone_that_refuses_both_shells_is_going_away(wire, adb):
+    wire.raw["shell,v2,raw:id"] = fail("closed")
+    wire.raw["host:transport:PHONE"] = fail("closed")
+    with pytest.raises(ServiceMissing) as error:
+        await adb.shell("PHONE", "id")
+    assert error.value.state == "offline"
 
 
 async def test_one_bad_byte_does_not_lose_the_rest(wire, adb):
@@ -144,7 +152,7 @@ async def test_no_server_is_said_as_such():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-    with pytest.raises(ServerDown, match="No adb server") as error:
+    with pytest.raises(NoServer) as error:
         await Adb("127.0.0.1", port).version()
     assert error.value.state == "no_adb"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bridge import program
+from bridge.adb import Adb
 from bridge.faults import ServerDown
 from core.errors import Invalid
 from tests.fakes.adb_wire import AdbWire
@@ -114,3 +115,19 @@ def free_port() -> int:
         taken.bind(("127.0.0.1", 0))
         port: int = taken.getsockname()[1]
     return port
+
+
+async def test_a_real_server_is_started_once_and_lives_on(monkeypatch, tmp_path, free_port):
+    for name in ("HOME", "USERPROFILE", "TMPDIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+    for name in ("ADB_MDNS", "ADB_USB", "ADB_EMU"):
+        monkeypatch.setenv(name, "0")
+    await program.ensure_server("127.0.0.1", free_port)
+    adb = Adb("127.0.0.1", free_port)
+    try:
+        assert await adb.version() == 41
+        await program.ensure_server("127.0.0.1", free_port)
+        assert await adb.version() == 41
+    finally:
+        with pytest.raises(ServerDown):
+            await adb._ask("host:kill", timeout_s=5)  # it answers OKAY without a text, and is gone

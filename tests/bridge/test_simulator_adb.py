@@ -79,7 +79,9 @@ async def test_adb_lists_the_phone_and_carries_exit_codes(rig: Rig) -> None:
 
 async def test_a_round_through_list_and_chat_marks_read_and_sends(rig: Rig) -> None:
     phone = rig.device.phone
-    await rig.shell("am start -a android.intent.action.MAIN -c android.intent.category.LAUNCHER -n com.whatsapp/.Main")
+    await rig.shell(
+        "am start -a android.intent.action.MAIN -c android.intent.category.LAUNCHER -n com.whatsapp/.Main"
+    )
     nodes = await rig.nodes()
     assert texts(nodes, "conversations_row_contact_name")[:3] == ["Mamá", "Lucía Ferrer", "Banco Solar"]
     assert texts(nodes, "fab") == [""]
@@ -126,10 +128,16 @@ async def test_screenshots_are_pictures_of_the_screen(rig: Rig) -> None:
 
 async def test_the_event_log_streams_what_arrives(rig: Rig) -> None:
     process = await asyncio.create_subprocess_exec(
-        str(ADB), "-P", str(rig.port), "-s", rig.device.address, "exec-out",
+        str(ADB),
+        "-P",
+        str(rig.port),
+        "-s",
+        rig.device.address,
+        "exec-out",
         "logcat -b events -v epoch -T 1 | grep notification_",
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+    )
     assert process.stdout is not None
     try:
         async with asyncio.timeout(5):
@@ -165,6 +173,29 @@ async def test_a_dropped_phone_goes_offline_and_comes_back_on_its_port(rig: Rig)
     await ask(rig.port, f"host:disconnect:{rig.device.address}")
     await connect(rig.port, rig.device.address)
     assert await rig.shell("echo back") == "back\n"
+
+
+async def test_a_phone_that_vanishes_without_a_word_still_looks_connected(rig: Rig) -> None:
+    await rig.device.drop(fin=False)
+    assert f"{rig.device.address}\tdevice" in await ask(rig.port, "host:devices")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.2):
+            await _hang(rig)
+    await ask(rig.port, f"host:disconnect:{rig.device.address}")
+    await connect(rig.port, rig.device.address)
+    assert await rig.shell("echo back") == "back\n"
+
+
+async def _hang(rig: Rig) -> None:
+    """A shell over the server's socket, which nobody answers."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", rig.port)
+    try:
+        for request in (f"host:transport:{rig.device.address}", "shell:true"):
+            writer.write(f"{len(request):04x}{request}".encode())
+            assert await reader.readexactly(4) == b"OKAY"
+        await reader.read()
+    finally:
+        writer.close()
 
 
 async def test_a_connection_can_break_in_the_middle_of_an_answer(rig: Rig) -> None:

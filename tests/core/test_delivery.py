@@ -380,7 +380,16 @@ def test_a_file_swapped_in_a_loop_is_sent_as_it_was_checked_or_not_at_all(
     finally:
         stop.set()
         thread.join()
-    assert outcomes <= {"sent", "not_a_file", "secret_folder", "bytes", "changed", "not_found", "empty", "unreadable"}
+    assert outcomes <= {
+        "sent",
+        "not_a_file",
+        "secret_folder",
+        "bytes",
+        "changed",
+        "not_found",
+        "empty",
+        "unreadable",
+    }
 
 
 def test_a_folder_swapped_for_a_link_is_not_followed(
