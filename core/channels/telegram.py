@@ -257,7 +257,12 @@ async def status(app: "App") -> list[dict[str, Any]]:
 async def confirm_claim(app: "App", channel: str, user_id: int, accept: bool) -> None:
     """The owner's answer, given in the app, to whoever wrote to a bot without an owner."""
     lang, claim = app.identity.language, await telegram_people.claim_of(app.store, channel)
-    if claim is None or claim.state != "open" or claim.user_id != user_id:
+    owned = any(
+        telegram_people.owner_id(one) is not None
+        for one in app.config.now.telegram.channels
+        if one.name == channel
+    )
+    if owned or claim is None or claim.state != "open" or claim.user_id != user_id:
         raise NotFound(t("telegram.no_claim", lang))
     if accept:
         await app.config.set(_owned(app, channel, claim))

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from bridge.simulator.bot_api import bot_api
 from bridge.simulator.bot_faults import conflict, failing, hang, limited
+from core.channels import telegram_people
 from core.channels.telegram import Telegram, confirm_claim, send_test, status
 from core.errors import Invalid, NotConfigured, NotFound
 from core.events import ChannelState, OwnerClaimed, StrangerRefused
@@ -21,6 +23,7 @@ from tests.core.test_delivery import png
 
 pytestmark = pytest.mark.anyio
 STRANGER = 66
+ROOT = Path(__file__).parent.parent.parent
 
 
 async def ask(one: Desk, text: str, **more: Any) -> str:
@@ -51,7 +54,7 @@ async def test_typing_is_shown_while_a_turn_runs_and_not_after(tmp_path: Path) -
     async with talking(tmp_path, runner=runner) as one:
         one.api.missing.add("sendChatAction")
         await one.api.say(OWNER, OWNER, "a")
-        await one.api.until(lambda: one.api.calls[-1].method == "sendChatAction")
+        await one.api.until(lambda: any(call.method == "sendChatAction" for call in one.api.calls))
         one.api.missing.clear()
         await one.api.say(OWNER, OWNER, "b")
         await one.api.until(lambda: [call.method for call in one.api.calls].count("sendChatAction") > 3)
@@ -63,11 +66,18 @@ async def test_typing_is_shown_while_a_turn_runs_and_not_after(tmp_path: Path) -
         assert "sendChatAction" not in after[after.index("sendMessage") :]
 
 
-async def test_with_the_real_runner_and_no_model_the_owner_gets_the_reason(tmp_path: Path) -> None:
+async def test_with_the_real_runner_the_owner_gets_an_answer_or_the_reason(tmp_path: Path) -> None:
     async with talking(tmp_path, real_runner=True) as one:
-        answer = await ask(one, "hola")
-        assert answer
-        assert "super-agent" not in answer.lower()
+        reason = await ask(one, "hola")
+        assert reason
+        assert "super-agent" not in reason.lower()
+        await one.app.config.set({"super_agent.enabled": True, "super_agent.model": "practice:rules"})
+        assert await ask(one, "hola de nuevo") not in {"", reason}
+        rows = await one.app.store.all("select channel, thread, status from runs order by started_at")
+        assert [tuple(row) for row in rows] == [
+            ("telegram", "telegram:7", "failed"),
+            ("telegram", "telegram:7", "completed"),
+        ]
 
 
 async def test_files_of_a_run_come_with_the_answer(tmp_path: Path) -> None:
@@ -135,6 +145,27 @@ async def test_stop_does_not_wait_behind_the_turn(tmp_path: Path) -> None:
         assert len(runner.cancelled) == 1
         assert await ask(one, "/STOP@APX_demo_bot") == "Nothing is running."
         await one.until_states("done", "done", "done")
+
+
+async def test_stop_takes_back_what_had_not_begun(tmp_path: Path) -> None:
+    async with bot_api(TOKEN) as api:
+        await api.say(OWNER, OWNER, "delete it all")
+        await api.say(OWNER, OWNER, "/stop")
+        await api.say(OWNER, OWNER, "/help")
+        async with desk(tmp_path, api) as one:
+            await one.until_states("done", "done", "done")
+            assert one.runner.turns == []
+
+
+async def test_words_sent_in_one_breath_are_one_question(tmp_path: Path) -> None:
+    async with bot_api(TOKEN) as api:
+        first = await api.say(OWNER, OWNER, "buy milk")
+        await api.say(OWNER, OWNER, "and bread")
+        await api.say(OWNER, OWNER, "buy oat milk", kind="edited_message", message_id=first)
+        async with desk(tmp_path, api) as one:
+            await one.until_states("done", "done", "done")
+            assert [turn.text for turn in one.runner.turns] == ["buy oat milk\nand bread"]
+            await api.until(lambda: len(api.sent) == 1)
 
 
 async def test_reset_begins_another_thread(tmp_path: Path) -> None:
@@ -327,8 +358,10 @@ async def test_nobody_owns_a_bot_by_writing_first(tmp_path: Path) -> None:
         assert (channel.owner_user_id, channel.chat_id, channel.bot_token) == (OWNER, str(OWNER), TOKEN)
         assert await ask(one, "now?") == "echo now?"
         assert len(one.runner.turns) == 1
-        with pytest.raises(NotFound):
-            await confirm_claim(one.app, "main", OWNER, accept=True)
+        await telegram_people.keep_claim(one.app.store, "main", telegram_people.Claim(STRANGER, "Eve", "66"))
+        for late in (OWNER, STRANGER):
+            with pytest.raises(NotFound):
+                await confirm_claim(one.app, "main", late, accept=True)
 
 
 async def test_a_claim_can_be_declined_and_somebody_else_may_claim(
@@ -478,6 +511,65 @@ async def test_a_stopped_process_answers_what_it_had_stored_exactly_once(tmp_pat
             await api.until(lambda: api.calls[-1].method == "getUpdates")
             assert one.runner.turns == []
         assert [sent.text for sent in api.sent] == ["echo remember me"]
+
+
+KILLED = """
+import asyncio, sys
+from pathlib import Path
+from tests.core.telegram_kit import FakeRunner, desk
+
+class Server:
+    base_url = sys.argv[2]
+
+async def main():
+    runner = FakeRunner(hold=asyncio.Event())
+    async with desk(Path(sys.argv[1]), Server(), runner=runner):
+        await runner.started.wait()
+        print("working", flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def test_a_killed_process_loses_no_question_and_answers_it_once(tmp_path: Path) -> None:
+    async with bot_api(TOKEN) as api:
+        await api.say(OWNER, OWNER, "are you there?")
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-c",
+            KILLED,
+            str(tmp_path),
+            api.base_url,
+            cwd=ROOT,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        async with asyncio.timeout(60):
+            assert await process.stdout.readline() == b"working\n"
+        process.kill()
+        await process.wait()
+        api.updates.clear()  # it was confirmed: only the table has it now
+        for _ in range(2):
+            async with desk(tmp_path, api) as one:
+                await one.until_states("done")
+                await api.until(lambda: api.sent)
+        assert [sent.text for sent in api.sent] == ["echo are you there?"]
+
+
+async def test_a_server_that_repeats_its_updates_is_not_asked_without_end(tmp_path: Path) -> None:
+    async with talking(tmp_path) as one:
+        await ask(one, "once")
+        again, ask_for = list(one.api.updates), one.api._getUpdates
+
+        async def repeating(request: Any) -> Any:
+            return again
+
+        one.api._getUpdates = repeating  # type: ignore[method-assign]
+        one.api.calls.clear()
+        await one.api.until(lambda: len([c for c in one.api.calls if c.method == "getUpdates"]) == 3)
+        one.api._getUpdates = ask_for  # type: ignore[method-assign]
+        assert len(one.runner.turns) == 1
 
 
 async def stored(one: Desk, update_id: int, text: str, state: str, tries: int = 1) -> None:
