@@ -107,7 +107,7 @@ class BotApi:
         """The next requests of this method fail like this, one fault each."""
         self.faults[method].extend(faults)
 
-    async def until(self, holds: Callable[[], object], timeout_s: float = 10) -> None:
+    async def until(self, holds: Callable[[], object], timeout_s: float = 30) -> None:
         """Wait until something is true of what happened here."""
         async with asyncio.timeout(timeout_s), self._changed:
             await self._changed.wait_for(lambda: bool(holds()))
@@ -162,7 +162,7 @@ class BotApi:
         await self.update(**{kind: message | more})
         return id
 
-    async def press(self, button: Press, user_id: int | None = None, timeout_s: float = 10) -> str:
+    async def press(self, button: Press, user_id: int | None = None, timeout_s: float = 30) -> str:
         """Press a button and return the toast that came back."""
         id = str(next(self._ids))
         message = {

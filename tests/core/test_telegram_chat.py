@@ -399,7 +399,7 @@ async def question(one: Desk, **more: Any) -> None:
         (Button("Leave", "question", {"id": "q1", "do": "leave"}),),
     )
     id = await one.app.outbox.post(Message(channel="telegram", text="Ana asks.", buttons=rows, **more))
-    assert (await one.app.outbox.wait(id, 10)).state == "delivered"
+    assert (await one.app.outbox.wait(id, 30)).state == "delivered"
 
 
 async def test_a_press_reaches_its_handler_once_and_the_buttons_go(tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ pytestmark = pytest.mark.anyio
 
 
 async def post(one: Desk, text: str = "", **more: object) -> Receipt:
-    message = Message(channel="telegram", text=text, **more)  # type: ignore[arg-type]
-    return await one.app.outbox.wait(await one.app.outbox.post(message), 10)
+    message = Message(**{"channel": "telegram", "text": text} | more)  # type: ignore[arg-type]
+    return await one.app.outbox.wait(await one.app.outbox.post(message), 30)
 
 
 async def test_a_message_reaches_the_owner_with_its_receipt(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ async def test_a_server_that_is_away_gets_the_message_when_it_is_back(tmp_path: 
             pass
         assert (await one.app.outbox.state(id)).state in {"queued", "attempted"}
         await one.api.start(port)
-        assert (await one.app.outbox.wait(id, 10)).state == "delivered"
+        assert (await one.app.outbox.wait(id, 30)).state == "delivered"
         assert one.texts() == ["after the cut"]
 
 
@@ -111,7 +111,7 @@ async def test_a_429_in_the_middle_of_a_report_and_a_restart_lose_and_repeat_not
                 pass
             assert len(api.sent) == 1
         async with desk(tmp_path, api) as one:
-            assert (await one.app.outbox.wait(id, 10)).state == "delivered"
+            assert (await one.app.outbox.wait(id, 30)).state == "delivered"
         assert "\n".join(sent.text for sent in api.sent) == text
 
 
@@ -167,6 +167,18 @@ async def test_a_token_in_the_environment_or_the_vault_is_used(
             pass
 
 
+async def test_one_bot_is_asked_by_one_channel_and_every_other_says_why(tmp_path: Path) -> None:
+    async with talking(tmp_path) as one:
+        main = {"name": "main", "bot_token": TOKEN, "owner_user_id": OWNER}
+        others = [{"name": "twin", "bot_token": TOKEN}, {"name": "empty", "chat_id": OWNER}]
+        await one.app.config.set({"telegram.channels": [main, *others]})
+        for name, why in (("twin", "token of another channel"), ("empty", "no bot token")):
+            while why not in (await post(one, "x", channel=f"telegram:{name}")).reason:
+                pass
+        assert (await post(one, "hola")).state == "delivered"
+        assert [row["state"] for row in await status(one.app)][1:] == ["off", "off"]
+
+
 async def test_a_wrong_token_is_named_and_waits_for_another(tmp_path: Path) -> None:
     async with bot_api("999:another") as api, desk(tmp_path, api) as one:
         await one.until(lambda: any(event.state == "unauthorized" for event in one.seen(ChannelState)))
@@ -174,7 +186,7 @@ async def test_a_wrong_token_is_named_and_waits_for_another(tmp_path: Path) -> N
         while "token" not in (await one.app.outbox.wait(id, 0.02)).reason:
             pass
         await one.app.config.set({"telegram.channels.0.bot_token": "999:another"})
-        assert (await one.app.outbox.wait(id, 10)).state == "delivered"
+        assert (await one.app.outbox.wait(id, 30)).state == "delivered"
         assert (await status(one.app))[0]["owner_user_id"] == OWNER
 
 
