@@ -7,10 +7,10 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any
 
 from bridge.handset import Handset
 from bridge.owner_questions import Questions
-from bridge.routes import router
 from bridge.rounds import Rounds
 from bridge.tools import TOOLS
 from core.api.server import serve
@@ -51,8 +51,15 @@ async def _reached(app: App) -> AsyncIterator[Questions]:
         stack.push_async_callback(questions.aclose)
         stack.callback(app.tools.add(*TOOLS))
         app.services |= {Handset: handset, Questions: questions}
-        app.routers.append(router)
+        app.routers.append(_routes)
         yield questions
+
+
+def _routes() -> Any:
+    # FastAPI takes longer to import than all else to start: the API asks for this once it answers.
+    from bridge.routes import router
+
+    return router
 
 
 def parts() -> Sequence[Part]:
