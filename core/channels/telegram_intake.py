@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TRIES = 3
+STOPPING = frozenset({"stop", "reset", "new"})
 WAITED = timedelta(minutes=10)  # after this the turn is told how long the words have waited
 KEPT = timedelta(days=30)
 COMMAND_AGE = timedelta(hours=1)  # an order of yesterday is not carried out today
@@ -231,7 +232,8 @@ class Intake:
         if inbound.command:
             if age > COMMAND_AGE:
                 return await self._mark(id, "ignored")
-            questions.pop(inbound.chat_id, None)
+            if inbound.command in STOPPING and (dropped := questions.pop(inbound.chat_id, None)):
+                await self._done(dropped.updates)
             await self._command(inbound.command, chat, key)
             return await self._mark(id, "done")
         if inbound.kind == "edit" and inbound.text.startswith("/"):
@@ -280,7 +282,7 @@ class Intake:
             )
 
     async def _command(self, command: str, chat: Chat, key: str) -> None:
-        stopped = await chat.stop()
+        stopped = command in STOPPING and await chat.stop()
         if command in {"reset", "new"}:
             await chat.reset()
             await chat.say("telegram.fresh", key)
