@@ -7,7 +7,7 @@ from bridge.phone import Phone
 from bridge.screen import Unexpected, Unreadable
 from bridge.whatsapp.bubbles import OUT
 from bridge.whatsapp.chats import Chats
-from bridge.whatsapp.contacts import QUERY, number_in_book, number_in_notices, parse_contacts
+from bridge.whatsapp.contacts import QUERY, count_in_book, number_in_book, number_in_notices, parse_contacts
 from bridge.whatsapp.profile import Profile, load_profile
 from bridge.whatsapp.reading import Reader, after_seen
 from bridge.whatsapp.rows import Key, Row
@@ -24,9 +24,9 @@ FINDS_PAGES = 12
 class WhatsApp:
     """One WhatsApp on one phone. Whoever uses it holds the phone alone."""
 
-    def __init__(self, phone: Phone, profile: Profile | None = None) -> None:
+    def __init__(self, phone: Phone, profile: Profile | None = None, *, patience: float = 1.0) -> None:
         self._phone = phone
-        self._surface = Surface(phone, profile or load_profile())
+        self._surface = Surface(phone, profile or load_profile(), patience)
         self.chats = Chats(self._surface)
         self._notices: tuple[Notice, ...] = ()
         self._book: list[tuple[str, str]] | None = None
@@ -52,6 +52,7 @@ class WhatsApp:
     async def open_list(self) -> None:
         """Bring the list of chats up; `PhoneUnreachable("whatsapp_stuck")` says what stands in its way."""
         await self._surface.open_list()
+        self.chats.restart()
 
     async def unread(self, *, archived: bool = False) -> list[Row]:
         """Every unread row, from top to end, nothing opened."""
@@ -79,25 +80,33 @@ class WhatsApp:
         """The chat's number if the phone tells it for certain: its title, a notification, the address book."""
         if chat.group:
             return ""
-        if not chat.number:
-            chat.number = digits(chat.title) or number_in_notices(chat.title, self._notices)
-        if not chat.number:
-            if self._book is None:
-                try:
-                    self._book = parse_contacts(await self._phone.run(QUERY, timeout_s=10))
-                except PhoneUnreachable:
-                    raise
-                except Unavailable:  # this phone does not let the shell ask
-                    self._book = []
-            chat.number = number_in_book(chat.title, self._book)
+        if own := digits(chat.title):
+            chat.number = own
+        elif self.chats.has_namesakes(chat.title) or count_in_book(chat.title, await self._contacts()) > 1:
+            chat.number = ""
+        elif not chat.number:
+            chat.number = number_in_notices(chat.title, self._notices) or number_in_book(
+                chat.title, await self._contacts()
+            )
         return chat.number
+
+    async def _contacts(self) -> list[tuple[str, str]]:
+        if self._book is None:
+            try:
+                self._book = parse_contacts(await self._phone.run(QUERY, timeout_s=10))
+            except PhoneUnreachable:
+                raise
+            except Unavailable:  # this phone does not let the shell ask
+                self._book = []
+        return self._book
 
     async def open_chat(self, chat: Chat, *, seen: Sequence[Message] = ()) -> Chat:
         """The chat again, after it was left: by its number, else by its row; known by what was read in it."""
-        look = await self._surface.look()
+        look = await self._surface.current()
         if look.screen.is_chat and await self._is(chat, look, seen):
             return chat
         if await self.number_of(chat):
+            self._surface.touched()
             await self._phone.open_url(f"https://wa.me/{chat.number}")
             try:
                 look = await self._surface.until(
@@ -144,7 +153,7 @@ class WhatsApp:
                 continue
             tried.add(row.key)
             await self.chats.open_row(row)
-            if await self._is(chat, await self._surface.look(), seen):
+            if await self._is(chat, await self._surface.current(), seen):
                 return chat
             look = await self.chats.top(await self.chats.at(archived))
         raise RowGone(f"The chat {chat.title!r} was not found again by what was read in it.")
@@ -154,6 +163,7 @@ class WhatsApp:
         text = text.replace("\r\n", "\n").strip()
         if why := refused(text):
             return Sent("not_sent", "text", why)
+        self._surface.touched()  # the decision took its time
         try:
             await self.number_of(chat)
             await self.open_chat(chat, seen=seen_before)

@@ -53,9 +53,9 @@ def record(
     ends = nl if android != 10 else ""
     zero = "0" if android >= 15 else "0x0"
     head = (
-        f"    NotificationRecord(0x0abc1234: pkg={package} user=UserHandle{{{user}}} id=1 tag={tag}{nl if android != 10 else ''}"
-        f"{importance}key={key}{glued}: Notification({pri}channel={channel} shortcut={jid} contentView=null vibrate=null "
-        f"sound=null defaults={'0' if android >= 15 else '0x0'} flags={flags} color=0xff075e54 category={category} "
+        f"    NotificationRecord(0x0abc1234: pkg={package} user=UserHandle{{{user}}} id=1 tag={tag}{ends}"
+        f"{importance}key={key}{glued}: Notification({pri}channel={channel} shortcut={jid} contentView=null "
+        f"vibrate=null sound=null defaults={zero} flags={flags} color=0xff075e54 category={category} "
         f"groupKey=group_key_messages sortKey=1 actions=2 vis=PRIVATE "
         f"publicVersion=Notification(channel=other shortcut=no@where flags=0x0 category=x)))"
     )
@@ -83,7 +83,7 @@ def record(
 
 
 def dump(*records: str) -> str:
-    before = "Current Notification Manager state:\n\n  StatusBarNotification(pkg=com.whatsapp user=UserHandle{0} id=1 x)\n"
+    before = "Current Notification Manager state:\n  StatusBarNotification(pkg=com.whatsapp user=UserHandle{0} id=1)\n"
     after = f"\n  Enqueued Notification List:\n{record(title='String (Copia)')}\n  mRankingHelper:\n"
     return before + "  Notification List:\n" + "\n".join(records) + after
 
@@ -208,7 +208,8 @@ def test_a_forged_record_with_the_right_uid_is_not_among_the_phones_own_keys() -
 
 
 def test_a_forged_title_makes_the_notice_doubtful_and_changes_nothing() -> None:
-    body = "hola\n              android.title=String (Banco)\n              android.hiddenConversationTitle=String (Banco)"
+    gap = " " * 14
+    body = f"hola\n{gap}android.title=String (Banco)\n{gap}android.hiddenConversationTitle=String (Banco)"
     (notice,) = notices(dump(record(text=f"String ({body})", messages=(bundle("Ana", body, 5),))), APP)
     assert (notice.chat, notice.group, notice.doubtful) == ("Ana", False, True)
 
@@ -257,8 +258,9 @@ def event(
     prefix: str = "1780000000.123  1508  1508 I ",
 ) -> str:
     return (
-        f"{prefix}notification_enqueue: [10148,7214,{package},1,{tag},0,Notification(channel=individual_chat_defaults_1 "
-        f"shortcut={JID} contentView=null flags={flags} color=0x00000000 category=msg groupKey=group_key_messages vis=PRIVATE "
+        f"{prefix}notification_enqueue: [10148,7214,{package},1,{tag},0,"
+        f"Notification(channel=individual_chat_defaults_1 shortcut={JID} contentView=null flags={flags} "
+        f"color=0x00000000 category=msg groupKey=group_key_messages vis=PRIVATE "
         f"publicVersion=Notification(channel=x flags=0x0)),{status}]"
     )
 
