@@ -70,7 +70,9 @@ class WhatsApp:
 
     async def read(self, chat: Chat, *, unread: int | None, max_messages: int = 50) -> Reading:
         """What is new in the open chat; it stays open."""
-        return await Reader(self._surface, chat).read(unread=unread, max_messages=max_messages)
+        reading = await Reader(self._surface, chat).read(unread=unread, max_messages=max_messages)
+        self.chats.paid(chat.title)
+        return reading
 
     async def back_to_list(self, *, archived: bool = False) -> None:
         """Leave the chat for the list it was opened from."""

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Container
 from dataclasses import replace
 
-from bridge.screen import Tree, Unexpected
+from bridge.screen import Node, Tree, Unexpected
 from bridge.whatsapp.bubbles import UNREAD, bubbles, unread_count
-from bridge.whatsapp.rows import Key, Row, archive_header, join_rows, rows
+from bridge.whatsapp.rows import Key, Row, archive_header, first_number, join_rows, rows
 from bridge.whatsapp.screens import Header, Screen, header
 from bridge.whatsapp.surface import Look, Surface
 from bridge.whatsapp.values import Chat, RowGone, WrongChat
@@ -17,6 +17,7 @@ PAGES = 60
 FAR = 12  # pages after which WhatsApp's own count of unread chats may end a sweep
 PINS = 4  # more rows than can be pinned: below so many known ones nothing has moved
 TAPS = 3
+STRANGE = 2  # things in a list without a single row that are still no proof of a list that is not understood
 
 
 class Chats:
@@ -29,7 +30,8 @@ class Chats:
         self._new = True  # the next sweep is the first of a round
         self._clean = False  # nothing was opened since the sweep left the top
         self._visits: Counter[Key] = Counter()
-        self._owed: dict[str, int | None] = {}  # chats that opened by mistake, with what they had unread
+        self._owed: dict[str, int | None] = {}  # chats that were opened, and so marked read, and not read yet
+        self._tries: Counter[str] = Counter()
         self._namesakes: set[str] = set()  # titles that two rows had at once
         self._swept: set[Key] = set()  # rows without anything new, as this sweep and the one before saw them
         self._counted = False  # this WhatsApp shows how many chats are unread, below the list
@@ -93,11 +95,25 @@ class Chats:
         return listing is not None and bar is not None and bar.inside(listing.full_id)
 
     def rows(self, tree: Tree) -> list[Row]:
-        """The rows on the screen."""
+        """The rows on the screen. A list full of what is not known is no empty list."""
         page = rows(tree, self._profile, archived=self._archived)
+        listing = self._profile.find(tree, "list")
+        strange = (
+            [child for child in listing.children if self._has_words(child)] if listing is not None else []
+        )
+        if not page and len(strange) > STRANGE:
+            seen = ", ".join(tree.ids[:12])
+            raise PhoneUnreachable(
+                "whatsapp_stuck", f"The list of chats of this WhatsApp version is not understood ({seen})."
+            )
         names = Counter(row.title for row in page)
         self._namesakes.update(name for name, count in names.items() if count > 1)
         return page
+
+    def _has_words(self, child: Node) -> bool:
+        known = ("search_bar", "archive_header")
+        inside = any(self._profile.is_a(child, one) or self._profile.has(child, one) for one in known)
+        return not inside and any(node.text for node in child.descend())
 
     def has_namesakes(self, title: str) -> bool:
         """Whether two chats of this name were seen."""
@@ -117,6 +133,7 @@ class Chats:
             look = await self.top(look)
             self._new, self._clean = False, True
         swept: set[Key] = set()
+        unread = 0  # rows that are unread and none of our business
         known = 0  # rows in a run that were there before and have nothing new
         for page in range(PAGES):
             shown = self.rows(look.tree)
@@ -124,6 +141,7 @@ class Chats:
             if found is not None:
                 self._clean = False
                 return found
+            unread += sum(row.is_unread and row.key not in swept for row in shown)
             for row in shown:
                 known = 0 if row.key not in self._swept else known + (row.key not in swept and not row.pinned)
                 swept.add(row.key)
@@ -137,13 +155,19 @@ class Chats:
             self._swept |= swept
             if self._clean:
                 self._owed.clear()
-                self._clean, self.complete = False, True
+                self._clean = False
+                self.complete = self._count_shown(look.tree) <= unread
                 return None
             look = await self.top(look)
             self._clean, known = True, 0
             swept = set()
         self.complete = False
         return None
+
+    def _count_shown(self, tree: Tree) -> int:
+        """How many unread chats WhatsApp itself counts: more than were found means that badges are not understood."""
+        node = None if self._archived else self._profile.find(tree, "nav_count")
+        return (first_number(node.text or node.desc) or 0) if node is not None else 0
 
     def _nothing_counted(self, tree: Tree) -> bool:
         """Whether WhatsApp's own count of unread chats has gone, on a version that shows one."""
@@ -157,7 +181,8 @@ class Chats:
     def _first(self, page: list[Row], done: Container[Key]) -> Row | None:
         for row in page:
             owed = next((title for title in self._owed if same_title(title, row.title)), None)
-            if owed is not None and not row.is_unread:
+            if owed is not None and not row.is_unread and row.key not in done and self._tries[owed] < TAPS:
+                self._tries[owed] += 1
                 return replace(row, unread=self._owed[owed])
             if not row.is_unread:
                 continue
@@ -231,6 +256,8 @@ class Chats:
                 middle = (listing.top + listing.bottom) // 2
                 await self._surface.scroll(listing, down=now.bounds[1] > middle, part=0.25)
                 continue
+            if now.is_unread:
+                self._owed[row.title] = now.unread
             await self._surface.tap(*point)
             try:
                 opened = await self._surface.until(Screen.CHAT, Screen.CHAT_READ_ONLY, timeout_s=6)
@@ -243,7 +270,6 @@ class Chats:
         title = header(opened.tree, self._profile)
         if title is None or not same_title(title.title, row.title):
             await self._mistaken(opened, title, row)
-        self._owed = {name: count for name, count in self._owed.items() if not same_title(name, row.title)}
         self._visits[row.key] += 1
         return Chat(
             title=title.title if title else row.title,
@@ -254,12 +280,17 @@ class Chats:
 
     async def _mistaken(self, opened: Look, title: Header | None, row: Row) -> None:
         """Another chat is open, and so marked as read: it is owed a visit, with the count its divider gives."""
+        self.paid(row.title)  # it is as unread as it was
         name = title.title if title is not None else ""
         divider = next((b for b in bubbles(opened.tree, self._profile) if b.kind == UNREAD), None)
         if divider is not None and name:
             self._owed[name] = unread_count(divider)
         await self._surface.back()
         raise WrongChat(row.title, name)
+
+    def paid(self, title: str) -> None:
+        """A chat was read: nothing is owed to it any more."""
+        self._owed = {name: count for name, count in self._owed.items() if not same_title(name, title)}
 
     def _again(self, row: Row, page: list[Row]) -> Row:
         """The row as it stands now: the same, or the only unread one of that name."""

@@ -191,7 +191,7 @@ class Sender:
         """One reading that shows the right chat, exactly our text, and the send button."""
         try:
             look = await self._surface.current()
-            if look.screen is Screen.CHAT and not self._is_shown(look):
+            if look.screen is Screen.UNKNOWN or (look.screen is Screen.CHAT and not self._is_shown(look)):
                 # The keyboard may cover what would tell the chat, and a slow field may not be full yet.
                 await self._phone.close_keyboard()
                 look = await self._surface.look()

@@ -93,7 +93,9 @@ class Surface:
         await self.phone.launch()
         look = await self._arrived()
         launches = 1
+        strange: Look | None = None
         for _ in range(BACKS):
+            strange = look if look.screen is Screen.UNKNOWN else strange
             if look.screen is Screen.LIST:
                 return look
             if sentence := _LOCKED.get(look.screen):
@@ -107,7 +109,13 @@ class Surface:
                 look = await self._arrived()
                 continue
             look = await self.back()
-        raise PhoneUnreachable("whatsapp_stuck", self._stuck(look))
+        if look.screen is Screen.COVERED:
+            condition = await self.phone.probe()
+            if condition.awake is False or condition.keyguard in ("swipe", "secure"):
+                raise PhoneUnreachable(
+                    "locked", "The phone went to sleep or was locked while WhatsApp was opened."
+                )
+        raise PhoneUnreachable("whatsapp_stuck", self._stuck(strange or look))
 
     async def _arrived(self) -> Look:
         """The first reading after a launch that is not the old screen any more."""
@@ -133,7 +141,7 @@ class Surface:
             return f"Another window lies over WhatsApp: {look.tree.package}."
         if look.screen is Screen.UNKNOWN:
             seen = ", ".join(look.tree.ids[:8]) or "nothing with a name"
-            return f"WhatsApp shows a screen that is not known ({seen}) and does not leave it."
+            return f"WhatsApp shows a screen that is not known ({seen})."
         return f"WhatsApp does not get back to its list: it shows {look.screen.value.replace('_', ' ')}."
 
     async def scroll(self, listing: Node, *, down: bool, part: float = 0.5) -> int:
