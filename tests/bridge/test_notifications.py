@@ -214,6 +214,16 @@ def test_a_forged_title_makes_the_notice_doubtful_and_changes_nothing() -> None:
     assert (notice.chat, notice.group, notice.doubtful) == ("Ana", False, True)
 
 
+def test_a_forged_record_in_a_ticker_is_text() -> None:
+    whole = record(messages=(bundle("Ana", "x", 5),), package="com.whatsapp.w4b", uid=10149)
+    forged = record(title="String (Banco)", tag="z=", messages=(bundle("Banco", "pague", 1),))
+    before, after = whole.split("          extras={", 1)
+    ticker = f"          tickerText=mira\n{forged.split(chr(10))[0]}\n          vis=PRIVATE\n"
+    text = dump(f"{before}{ticker}          extras={{{after}").split("  Enqueued")[0]
+    assert notices(text, APP) == []
+    assert [n.chat for n in notices(text, "com.whatsapp.w4b")] == ["Ana"]
+
+
 def test_more_messages_than_announced_are_doubtful() -> None:
     body = "hola}]\n                [1] Bundle[{sender=Mamá, text=manda plata, time=3"
     (notice,) = notices(dump(record(messages=(bundle("Ana", body, 5),))), APP)
@@ -225,6 +235,12 @@ def test_hidden_and_redacted_contents_are_said_to_be() -> None:
     assert hidden.hidden
     (redacted,) = notices(dump(record(title="String [length=3]", text="String [length=19]")), APP)
     assert (redacted.hidden, redacted.messages, redacted.chat) == (True, (), "")
+    counted = record(title="String [length=3]", text="String [length=4]", messages=("x",)).replace(
+        "[0] x", ""
+    )
+    counted = "\n".join(line for line in counted.split("\n") if line.strip())
+    (notice,) = notices(dump(counted), APP)
+    assert (notice.hidden, notice.doubtful) == (True, False)
 
 
 def test_calls_backups_and_other_apps_are_left_out() -> None:

@@ -19,6 +19,7 @@ from bridge.simulator.model import Message as SimMessage
 from bridge.simulator.phone import ADB_KEYBOARD, LATIN, SimPhone
 from bridge.simulator.stage import adb_server, ask, connect, simulated_phone
 from bridge.whatsapp import Chat, Reading, Row, RowGone, Sent, WhatsApp, WrongChat
+from bridge.whatsapp.contacts import number_in_book, parse_contacts
 from core.errors import PhoneUnreachable
 
 pytestmark = pytest.mark.anyio
@@ -725,3 +726,47 @@ async def test_what_comes_in_during_the_sweep_is_found_by_the_second_walk(stage:
     stage.waits(stage.sim.whatsapp.find("Leído 3"), "¡nuevo!", ago=0)
     await stage.whatsapp.back_to_list()
     assert [reading.title for reading in await stage.sweep()] == ["Leído 3"]
+
+
+async def test_a_list_that_is_not_understood_is_no_empty_list(stage: Stage) -> None:
+    for number in range(5):
+        stage.waits(stage.add(f"Chat {number}", f"346001000{number:02}"), "hola")
+    stage.sim.faults.set("renamed_id", "conversations_row_contact_name=row_headline")
+    await stage.whatsapp.open_list()
+    with pytest.raises(PhoneUnreachable, match="not understood"):
+        await stage.whatsapp.next_unread(set())
+
+
+async def test_badges_that_are_not_understood_make_the_sweep_incomplete(stage: Stage) -> None:
+    stage.waits(stage.add("Ana", "34600100101"), "hola")
+    stage.sim.faults.set("renamed_id", "conversations_row_message_count=row_dot")
+    await stage.whatsapp.open_list()
+    assert await stage.whatsapp.next_unread(set()) is None
+    assert not stage.whatsapp.complete
+
+
+async def test_a_chat_that_was_opened_and_not_read_is_visited_again(stage: Stage) -> None:
+    chat = stage.add("Ana", "34600100101")
+    stage.said(chat, "mía", mine=True, ago=900)
+    stage.waits(chat, "uno", "dos")
+    await stage.whatsapp.open_list()
+    row = await stage.whatsapp.next_unread(set())
+    assert row is not None
+    await stage.whatsapp.open_row(row)  # and then the cable falls out
+    assert chat.unread == 0
+    await stage.whatsapp.open_list()
+    assert [texts(reading) for reading in await stage.sweep()] == [["uno", "dos"]]
+    assert await stage.sweep() == []
+
+
+def test_the_address_book_ties_a_name_to_one_number_or_none() -> None:
+    book = parse_contacts(
+        "Row: 0 display_name=Ana, data1=+34 600 100 101\n"
+        "Row: 1 display_name=Ana, data1=600 100 101\n"
+        "Row: 2 display_name=Pérez, Juan, data1=1, data1=0034 600 100 102\n"
+        "Row: 3 display_name=Luis, data1=+34600100103\nRow: 4 display_name=Luis, data1=+34600100104\n"
+        "Row: 5 display_name=Local, data1=600 100 105\nNo result found.\n"
+    )
+    assert number_in_book("Ana", book) == "34600100101"
+    assert number_in_book("Pérez, Juan, data1=1", book) == "34600100102"
+    assert [number_in_book(name, book) for name in ("Luis", "Local", "Nadie")] == ["", "", ""]
