@@ -116,6 +116,7 @@ class WhatsApp:
             if not await self.number_of(chat):
                 await self._only_one(chat.title)
             return await self.open_chat(chat)
+        self._surface.touched()
         await self._phone.open_url(f"https://wa.me/{number}")
         look = await self._surface.until(Screen.CHAT, Screen.CHAT_READ_ONLY, Screen.DIALOG)
         shown = header(look.tree, self._surface.profile) if look.screen.is_chat else None

@@ -119,6 +119,7 @@ class Surface:
 
     async def arrive(self) -> Look:
         """Bring the app to the front, and what it shows of itself."""
+        self._last = None
         await self.phone.launch()
         return await self._arrived()
 
