@@ -394,11 +394,11 @@ async def test_a_chat_id_alone_names_the_owner(tmp_path: Path) -> None:
 
 
 async def question(one: Desk, **more: Any) -> None:
-    rows = (
-        (Button("Send this draft " + "x" * 200, "question", {"id": "q1", "do": "send", "long": "p" * 500}),),
-        (Button("Leave", "question", {"id": "q1", "do": "leave"}),),
+    row = (
+        Button("Send this draft " + "x" * 200, "question", {"id": "q1", "do": "send", "long": "p" * 500}),
+        Button("Leave", "question", {"id": "q1", "do": "leave"}),
     )
-    id = await one.app.outbox.post(Message(channel="telegram", text="Ana asks.", buttons=rows, **more))
+    id = await one.app.outbox.post(Message(channel="telegram", text="Ana asks.", buttons=(row,), **more))
     assert (await one.app.outbox.wait(id, 30)).state == "delivered"
 
 
