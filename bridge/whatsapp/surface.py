@@ -117,6 +117,12 @@ class Surface:
                 )
         raise PhoneUnreachable("whatsapp_stuck", self._stuck(strange or look))
 
+    async def arrive(self) -> Look:
+        """Bring the app to the front, and what it shows of itself."""
+        self._last = None
+        await self.phone.launch()
+        return await self._arrived()
+
     async def _arrived(self) -> Look:
         """The first reading after a launch that is not the old screen any more."""
         try:
