@@ -208,7 +208,7 @@ class WhatsApp:
 
     async def reply(self, chat: Chat, text: str, *, seen_before: Sequence[Message] = ()) -> Sent:
         """Send one text into one chat and prove it; every other outcome has a name."""
-        text = text.replace("\r\n", "\n").strip()
+        text = text.replace("\r\n", "\n")
         if why := refused(text):
             return Sent("not_sent", "text", why)
         self._surface.touched()  # the decision took its time
@@ -221,7 +221,7 @@ class WhatsApp:
 
     async def verify_sent(self, chat: Chat, text: str) -> bool:
         """Whether a bubble of ours with this text stands among the last of the chat, as after a crash."""
-        text = text.replace("\r\n", "\n").strip()
+        text = text.replace("\r\n", "\n")
         seen, chat.seen = chat.seen, ()
         try:
             await self.open_chat(chat)

@@ -22,6 +22,7 @@ from bridge.wording import plain_spaces, same_message, same_title
 from core.errors import PhoneUnreachable
 
 PREFILL_S, PROOF_S = 8.0, 30.0
+TICK_S = 6.0
 ANSWERS_S = 6.0  # within which a button that works has emptied the composer
 MAX_CHARS = 4000
 MOVE_END, DEL = 123, 67
@@ -301,6 +302,9 @@ class Sender:
             await self._surface.watch(shown, PROOF_S)
         if not found:
             return Sent("unknown", "no_bubble", "The text left the composer, but its bubble was not seen.")
+        if found[-1].status == "pending":
+            # The clock usually turns into a tick at once; what it says after that is what the owner is told.
+            await self._surface.watch(lambda look: shown(look) and found[-1].status != "pending", TICK_S)
         status = found[-1].status
         if status == "failed":
             return Sent("rejected", "failed", "WhatsApp marks the message as not sent.")
