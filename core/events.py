@@ -22,7 +22,7 @@ class Event:
     run_id: str | None = None
 
     @classmethod
-    def name(cls) -> str:
+    def wire_name(cls) -> str:
         """The name on the wire: `ToolStarted` is `tool_started`."""
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
 

@@ -52,7 +52,9 @@ class Store:
             async with db.execute("pragma journal_mode") as cursor:
                 mode = (await cursor.fetchone() or [""])[0]
             if mode != "wal":
-                raise Unavailable(f"The database {path.name} is in journal mode {mode}, not WAL; it is not ours to change.")
+                raise Unavailable(
+                    f"The database {path.name} is in journal mode {mode}, not WAL; it is not ours to change."
+                )
             await db.execute("pragma synchronous = full")
             await db.execute("pragma foreign_keys = on")
             await db.execute("pragma busy_timeout = 5000")
@@ -61,7 +63,9 @@ class Store:
             yield store
         except sqlite3.DatabaseError as error:
             if "not a database" in str(error) or "malformed" in str(error):
-                raise Unavailable(f"The database {path.name} cannot be read ({error}). Restore it from a copy.") from error
+                raise Unavailable(
+                    f"The database {path.name} cannot be read ({error}). Restore it from a copy."
+                ) from error
             raise
         finally:
             await db.close()

@@ -94,7 +94,9 @@ class Vault:
         try:
             return cipher.decrypt(row["nonce"], row["ciphertext"], self._bound(name)).decode()
         except InvalidTag as error:
-            raise Unavailable(f"The secret {name} does not open with this vault's key. Store it again.") from error
+            raise Unavailable(
+                f"The secret {name} does not open with this vault's key. Store it again."
+            ) from error
 
     async def forget(self, name: str) -> bool:
         """Remove a secret; whether there was one."""

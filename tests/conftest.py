@@ -14,5 +14,11 @@ def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPath
     monkeypatch.setenv("APX_HOME", str(tmp_path_factory.mktemp("home")))
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
-    for name in ("APX_PORT", "APX_CONFIG", "APX_CONFIG_CONTENT", "ANDROID_ADB_SERVER_PORT", "ADB_SERVER_SOCKET"):
+    for name in (
+        "APX_PORT",
+        "APX_CONFIG",
+        "APX_CONFIG_CONTENT",
+        "ANDROID_ADB_SERVER_PORT",
+        "ADB_SERVER_SOCKET",
+    ):
         monkeypatch.delenv(name, raising=False)
