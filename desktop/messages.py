@@ -50,6 +50,7 @@ class Entry:
     ok: bool | None = None
     seconds: float = 0.0
     file: File | None = None
+    action: str = ""  # what the button of a failure does: again, or a page of the settings
 
 
 class Messages(QAbstractListModel):
