@@ -74,7 +74,7 @@ class Tool:
 
 
 def tool(effect: Effect, *, name: str | None = None, group: str = "") -> Callable[[Handler], Tool]:
-    """Make a tool of a coroutine function: its docstring is what the model reads, its first annotation the arguments."""
+    """Make a tool of a coroutine function: its docstring is for the model, its first annotation the arguments."""
 
     def make(run: Handler) -> Tool:
         hints = inspect.get_annotations(run, eval_str=True)

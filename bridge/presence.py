@@ -1,0 +1,76 @@
+"""Whether the chosen phone is there. Another phone on the cable is never a stand-in for it."""
+
+import asyncio
+import ipaddress
+import re
+import time
+
+from bridge.adb import Adb, Device
+from bridge.faults import for_state
+from core.errors import PhoneUnreachable
+
+SETTLING = ("authorizing", "connecting")
+SETTLE_S = 4.0
+POLL_S = 0.25
+
+
+async def present(adb: Adb, serial: str) -> Device:
+    """The phone with that serial, ready for use, or the reason why not."""
+    devices = await adb.devices()
+    if not serial:
+        attached = ", ".join(device.serial for device in devices) or "none"
+        raise PhoneUnreachable("not_configured", f"No phone is chosen. Attached now: {attached}.")
+    device = _pick(devices, serial)
+    if is_address(serial) and (device is None or device.state == "offline"):
+        devices = await _reconnected(adb, serial, devices)
+        device = _pick(devices, serial)
+    if device is None:
+        others = ", ".join(other.serial for other in devices)
+        if others:
+            raise PhoneUnreachable(
+                "other_phone",
+                f"The chosen phone {serial} is not connected. Attached, and not used: {others}.",
+            )
+        raise PhoneUnreachable("absent", f"The chosen phone {serial} is not connected.")
+    if error := for_state(device.state, serial):
+        raise error
+    return device
+
+
+def is_address(serial: str) -> bool:
+    """Whether the serial is a `host:port` of the network; emulators and mDNS names are not."""
+    return re.fullmatch(r"[\w.\-]+:\d{1,5}|\[[0-9a-fA-F:.%\w]+\]:\d{1,5}", serial) is not None
+
+
+def is_remote(serial: str) -> bool:
+    """Whether the phone is reached over the air, where everything takes longer and stalls now and then."""
+    if "._adb-tls-connect._tcp" in serial:
+        return True
+    host = serial.rpartition(":")[0].strip("[]")
+    try:
+        return is_address(serial) and not ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host != "localhost"
+
+
+async def _reconnected(adb: Adb, address: str, before: list[Device]) -> list[Device]:
+    """The list after one new attempt: a dropped phone stays listed as offline until it is forgotten."""
+    if _pick(before, address):
+        await adb.disconnect(address)
+    try:
+        await adb.connect(address)
+    except PhoneUnreachable as error:
+        if error.state != "absent":
+            raise
+        return await adb.devices()
+    ends_at = time.monotonic() + SETTLE_S
+    while True:
+        devices = await adb.devices()
+        device = _pick(devices, address)
+        if device is None or device.state not in (*SETTLING, "offline") or time.monotonic() > ends_at:
+            return devices
+        await asyncio.sleep(POLL_S)
+
+
+def _pick(devices: list[Device], serial: str) -> Device | None:
+    return next((device for device in devices if device.serial == serial), None)
