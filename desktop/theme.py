@@ -4,9 +4,11 @@ The sheet `assets/style.qss` is written in these tokens; the table at its top sa
 """
 
 import re
+import shutil
+import weakref
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Final, Literal
 
 from PySide6.QtCore import QByteArray, QObject, QRectF, Qt, Signal
@@ -108,7 +110,7 @@ class Theme(QObject):
         self.mode: Mode = mode
         self._still: bool | None = None
         self._app: QApplication | None = None
-        self._drawn: TemporaryDirectory[str] | None = None  # style sheets take pictures from files only
+        self._drawn: Path | None = None  # style sheets take pictures from files only
 
     @property
     def dark(self) -> bool:
@@ -200,9 +202,10 @@ class Theme(QObject):
 
     def _file(self, name: str, token: str) -> str:
         if self._drawn is None:
-            self._drawn = TemporaryDirectory(prefix="apx-theme-")
+            self._drawn = Path(mkdtemp(prefix="apx-theme-"))
+            weakref.finalize(self, shutil.rmtree, self._drawn, ignore_errors=True)
         value = self._table[token]
-        path = Path(self._drawn.name) / f"{name}-{value}.svg"
+        path = self._drawn / f"{name}-{value}.svg"
         if not path.exists():
             path.write_text(_drawing(name, value), encoding="utf-8")
         return path.as_posix()

@@ -4,7 +4,7 @@ import sys
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal, SignalInstance
-from PySide6.QtGui import QAction, QCursor
+from PySide6.QtGui import QAction, QCursor, QGuiApplication
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
 from core import icons
@@ -61,7 +61,8 @@ class Tray(QObject):
 
     def show(self) -> None:
         """Appear, now or when the desktop's tray does."""
-        self.icon.show()
+        if QGuiApplication.platformName() != "offscreen":  # no desktop, no tray, only warnings
+            self.icon.show()
 
     def hide(self) -> None:
         """Leave the tray."""
