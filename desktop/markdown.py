@@ -88,7 +88,7 @@ def _block(_: Any, tokens: Sequence[Token], index: int, options: Any, env: dict[
 
 def _table(_: Any, tokens: Sequence[Token], index: int, options: Any, env: dict[str, str]) -> str:
     return (
-        f'<table cellpadding="6" cellspacing="0" border="1" style="border-collapse:collapse;'
+        f'<table cellpadding="6" cellspacing="0" border="1" style="border-collapse:collapse; border-style:solid;'
         f' border-color:{env["line"]}; margin-top:6px; margin-bottom:6px">'
     )
 

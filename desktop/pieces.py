@@ -243,8 +243,6 @@ class Notice(QWidget):
         self._picture = QLabel()
         self._title = label(role="strong")
         self._why = label(role="muted", wrap=True)
-        self._why.setMaximumWidth(420)
-        self._why.setMinimumWidth(260)
         self.button = button("primary", press=self.pressed.emit)
         column.addStretch(2)
         for widget in (self._picture, self._title, self._why, self.button):
@@ -260,10 +258,20 @@ class Notice(QWidget):
         self._title.setText(title)
         self._why.setText(why)
         self._why.setVisible(bool(why))
+        self._fit()
         self.button.setText(press)
         self.button.setVisible(bool(press))
         self._icon = icon or self._icon
         self._draw()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        # A centred label that wraps does not get the height it needs by itself.
+        width = max(160, min(420, self.width() - 64))
+        self._why.setFixedSize(width, self._why.heightForWidth(width))
 
     def _draw(self) -> None:
         self._picture.setVisible(bool(self._icon))

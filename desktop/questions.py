@@ -69,10 +69,11 @@ class Questions(QObject):
 class Buttons(QWidget):
     """The choices of one question. Whoever presses twice answers once."""
 
-    def __init__(self, question: Question, answer: Answer, words: Words) -> None:
+    def __init__(self, question: Question, answer: Answer, words: Words, *, small: bool = False) -> None:
         super().__init__()
         self._question, self._answer, self._words = question, answer, words
         talk = question.kind == "conversation"
+        self._short = ".short" if small else ""
         self.yes = pieces.button("primary", press=self._yes)
         self.other = pieces.button(press=self._open_field)
         self.no = pieces.button("" if talk else "danger", press=self._no)
@@ -105,8 +106,8 @@ class Buttons(QWidget):
     def retitle(self) -> None:
         said, talk = self._words, self._question.kind == "conversation"
         who = self._question.who
-        self.yes.setText(said("question.send" if talk else "question.allow"))
-        self.other.setText(said("question.write"))
+        self.yes.setText(said(("question.send" if talk else "question.allow") + self._short))
+        self.other.setText(said("question.write" + self._short))
         self.no.setText(said("question.leave" if talk else "question.deny"))
         self.send.setText(said("question.send_mine"))
         self.back.setText(said("question.back"))
@@ -159,7 +160,7 @@ class QuestionCard(pieces.Card):
         self.who = pieces.Elided(role="strong")
         self.text = pieces.label(wrap=True)
         self.draft = pieces.label(role="code" if question.kind == "permission" else "small", wrap=True)
-        self.buttons = Buttons(question, answer, words)
+        self.buttons = Buttons(question, answer, words, small=small)
         head = pieces.row(self.chip, gap=10)
         head.addWidget(self.who, 1)
         self.column.addLayout(head)

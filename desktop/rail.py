@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPaintEvent, QPainter
-from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop import blobs, pieces, theme
 from desktop.words import Words
@@ -77,11 +77,10 @@ class Rail(QFrame):
         self.doing = pieces.Elided(role="small")
         said = QVBoxLayout()
         said.setSpacing(0)
-        said.addStretch()
         said.addWidget(self.name)
         said.addWidget(self.doing)
-        said.addStretch()
         self._said = QWidget()
+        self._said.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Maximum)
         self._said.setLayout(said)
         said.setContentsMargins(0, 0, 0, 0)
         head = pieces.row(self.portrait, gap=10)

@@ -59,17 +59,18 @@ class Talk(QWidget):
             signal.connect(self.follow)
         words.changed.connect(self.retitle)
         self.retitle()
-        self.follow()
 
     def retitle(self) -> None:
         said = self._words
         pieces.name(self.to_end, said("chat.to_end"), tip=True)
         self.empty.say(said("chat.empty.title"), said("chat.empty.why"))
+        self.follow()
 
     def follow(self) -> None:
         """Look as the conversation is now."""
         self.composer.set_state(self._chat.why, working=self._chat.working)
-        self.stack.setCurrentWidget(self.view if self._chat.messages.rowCount() else self.empty)
+        unknown = self._chat.why == "composer.opening"  # nobody knows yet whether it is empty
+        self.stack.setCurrentWidget(self.view if self._chat.messages.rowCount() or unknown else self.empty)
 
     def call_it(self, name: str) -> None:
         self.composer.call_it(name)

@@ -124,7 +124,9 @@ class Theme(QObject):
         """Whether things should appear in place instead of moving there; the system's wish unless set."""
         if self._still is not None:
             return self._still
-        ask = getattr(QGuiApplication.styleHints().accessibility(), "motionPreference", None)  # Qt 6.12
+        # Held while it is asked: PySide lets the answer go together with the object that gave it.
+        hints = QGuiApplication.styleHints()
+        ask = getattr(hints.accessibility(), "motionPreference", None)  # Qt 6.12
         return ask is not None and ask().name == "ReducedMotion"
 
     @reduced_motion.setter
