@@ -38,9 +38,17 @@ def label(text: str = "", role: str = "", *, wrap: bool = False) -> QLabel:
     return made
 
 
-def button(kind: str = "", icon: str = "", press: Callable[[], object] | None = None) -> QPushButton:
+class Button(QPushButton):
+    """A push button whose picture keeps its distance from the words."""
+
+    def setText(self, text: str) -> None:
+        super().setText(f" {text}" if text and not self.icon().isNull() else text)
+        self.setAccessibleName(text)
+
+
+def button(kind: str = "", icon: str = "", press: Callable[[], object] | None = None) -> Button:
     """A button without its words, which its owner sets in `retitle`. `kind` is primary, danger or quiet."""
-    made = QPushButton()
+    made = Button()
     if kind:
         made.setProperty(kind, True)
     if icon:
@@ -271,7 +279,7 @@ class Notice(QWidget):
     def _fit(self) -> None:
         # A centred label that wraps does not get the height it needs by itself.
         width = max(160, min(420, self.width() - 64))
-        self._why.setFixedSize(width, self._why.heightForWidth(width))
+        self._why.setFixedSize(width, max(0, self._why.heightForWidth(width)))
 
     def _draw(self) -> None:
         self._picture.setVisible(bool(self._icon))
