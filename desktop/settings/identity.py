@@ -1,0 +1,134 @@
+"""Who the assistant is: its name and face, and what it knows of the owner, with a live look at it."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from PySide6.QtCore import QSize, Qt, QTimeZone
+from PySide6.QtWidgets import QButtonGroup, QGridLayout, QHBoxLayout, QToolButton, QWidget
+
+from core import icons
+from core.identity import Identity
+from core.texts import languages
+from desktop import blobs, pieces, theme
+from desktop.rail import Portrait
+from desktop.settings.editors import Choice, Suggested
+from desktop.settings.form import Form, Row
+from desktop.settings.screen import Page
+from desktop.words import Words
+
+ACROSS = 8
+FACE = 46
+OWN_NAMES = {"en": "English", "es": "Español", "es-AR": "Español (Argentina)", "es-UY": "Español (Uruguay)"}
+
+
+class Faces(QWidget):
+    """Every face there is; a click wears it."""
+
+    def __init__(self, words: Words, wear: Callable[[str], object]) -> None:
+        super().__init__()
+        self._words = words
+        self._group = QButtonGroup(self)
+        self.buttons: dict[str, QToolButton] = {}
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setSpacing(8)
+        for place, key in enumerate(icons.ICONS):
+            button = QToolButton()
+            button.setCheckable(True)
+            button.setProperty("bordered", True)
+            button.setIcon(blobs.icon(key))
+            button.setIconSize(QSize(FACE, FACE))
+            button.setFixedHeight(66)
+            button.setSizePolicy(button.sizePolicy().Policy.Expanding, button.sizePolicy().Policy.Fixed)
+            button.setCursor(Qt.CursorShape.PointingHandCursor)
+            button.clicked.connect(lambda _=False, key=key: wear(key))
+            self._group.addButton(button)
+            self.buttons[key] = button
+            grid.addWidget(button, place // ACROSS, place % ACROSS)
+        words.changed.connect(self.retitle)
+        self.retitle()
+
+    def retitle(self) -> None:
+        for key, button in self.buttons.items():
+            pieces.name(button, icons.label(key, self._words.lang), tip=True)
+
+    def choose(self, key: str) -> None:
+        if (button := self.buttons.get(key)) is not None:
+            button.setChecked(True)
+
+
+class IdentityPage(Page):
+    """Live: every surface changes with it."""
+
+    def __init__(
+        self,
+        words: Words,
+        *,
+        identity: Callable[[], Identity],
+        icon: Callable[[], str],
+        apply: Callable[[str, Any], Awaitable[object]],
+        wear: Callable[[str], Awaitable[object]],
+    ) -> None:
+        super().__init__(words)
+        self._identity, self._icon = identity, icon
+        now = identity()
+        self.portrait = Portrait(96)
+        self.names = Form(words, now, apply, names=("agent_name", "owner_name"))
+        top = QWidget()
+        line = QHBoxLayout(top)
+        line.setContentsMargins(4, 0, 0, 0)
+        line.setSpacing(22)
+        line.addWidget(self.portrait)
+        line.addWidget(self.names, 1)
+        self.card(top)
+        self.icon_row = _Wear(words, wear)
+        self.card(self.icon_row.faces, title="settings.super_agent.icon", help="settings.super_agent.icon.help")
+        self.more = Form(words, now, apply, names=("personality", "owner_context"))
+        self.card(self.more)
+
+        async def language(value: Any) -> None:
+            await apply("language", value)
+
+        async def zone(value: Any) -> None:
+            await apply("timezone", value)
+
+        self.language = Row(words, "identity.language", Choice(self._languages()), language)
+        zones = sorted(bytes(one.data()).decode() for one in QTimeZone.availableTimeZoneIds())
+        self.zone = Row(words, "identity.timezone", Suggested(["", *(z for z in zones if "/" in z)]), zone)
+        for row in (self.language, self.zone):
+            row.editor.setMaximumWidth(320)
+        self.card(self.language, self.zone)
+        words.changed.connect(self._relabel)
+        theme.current().changed.connect(self.portrait.update)
+        self.refresh()
+
+    def _languages(self) -> list[tuple[str, str]]:
+        known = [*languages(), "es-AR", "es-UY"]
+        return [("", self.words("identity.language.system")), *((one, OWN_NAMES.get(one, one)) for one in known)]
+
+    def _relabel(self) -> None:
+        editor = self.language.editor
+        assert isinstance(editor, Choice)
+        editor.offer(self._languages())
+
+    def refresh(self) -> None:
+        now = self._identity()
+        self.portrait.show_face(key=self._icon(), mood="done")
+        self.names.take(now)
+        self.more.take(now)
+        self.language.put(now.language)
+        self.zone.put(now.timezone)
+        self.icon_row.faces.choose(self._icon())
+
+
+class _Wear:
+    """Wears a face through a callable; it is shown on every surface, so nothing needs to be said here."""
+
+    def __init__(self, words: Words, wear: Callable[[str], Awaitable[object]]) -> None:
+        from qasync import asyncSlot
+
+        @asyncSlot(str)
+        async def put_on(key: str) -> None:
+            await wear(key)
+
+        self.faces = Faces(words, put_on)
