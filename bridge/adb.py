@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ppadb.connection_async import ConnectionAsync
 
-from bridge.faults import ServerDown, ServiceMissing, ShellFailed, TimedOut, meaning
+from bridge.faults import NoServer, ServerDown, ServiceMissing, ShellFailed, TimedOut, meaning
 from core.errors import Invalid, PhoneUnreachable
 
 STDOUT, STDERR, EXIT = 1, 2, 3  # frame kinds of shell v2
@@ -122,8 +122,8 @@ class Adb:
             if await self._speaks_frames(serial):
                 try:
                     return await self._framed_shell(serial, command, sent)
-                except ServiceMissing:  # it says shell_v2 and refuses it
-                    self._framed[serial] = False
+                except ServiceMissing:
+                    pass  # it says shell_v2 and refuses it, or it is going away, which the next try tells
             return await self._plain_shell(serial, command, sent)
 
     async def exec_out(
@@ -223,7 +223,7 @@ class Adb:
         try:
             await connection.connect()
         except RuntimeError as error:  # ppadb's name for every OSError here
-            raise ServerDown(f"No adb server answers at {self._place}.") from error
+            raise NoServer(f"No adb server answers at {self._place}.") from error
 
     @asynccontextmanager
     async def _service(

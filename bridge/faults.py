@@ -15,11 +15,15 @@ class ServerDown(PhoneUnreachable):
         super().__init__("no_adb", sentence)
 
 
-class ServiceMissing(PhoneUnreachable):
-    """The adb server, or the phone, is too old for what was asked."""
+class NoServer(ServerDown):
+    """Nothing listens on the port at all: one may be started."""
 
-    def __init__(self, sentence: str) -> None:
-        super().__init__("no_adb", sentence)
+
+class ServiceMissing(PhoneUnreachable):
+    """The adb server is too old for what was asked, or the phone refuses it or is just going away."""
+
+    def __init__(self, sentence: str, state: str = "no_adb") -> None:
+        super().__init__(state, sentence)
 
 
 class TimedOut(PhoneUnreachable):
@@ -84,7 +88,7 @@ def meaning(text: str, *, serial: str | None = None) -> PhoneUnreachable:
         if re.search(pattern, text, re.IGNORECASE | re.DOTALL):
             return PhoneUnreachable(state, sentence + _detail(text, serial))
     if text.strip() == "closed":
-        return ServiceMissing("The phone refuses that kind of command." + _detail(text, serial))
+        return ServiceMissing("The phone closed the connection at once." + _detail(text, serial), "offline")
     return PhoneUnreachable("offline", "adb could not reach the phone." + _detail(text, serial))
 
 

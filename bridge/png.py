@@ -1,6 +1,6 @@
 """Whether a screenshot is a picture at all, and whether it shows anything.
 
-Some phones print warnings before the picture, old ones damage its line ends, a dropped connection cuts it, and
+Some phones print warnings before the picture, old ones damage its line ends, a dropped connection cuts it and
 a protected window photographs black with no error. Each of these is told apart here, so that nobody is shown
 a made-up or an empty image.
 """
@@ -77,26 +77,28 @@ def is_uniform(png: Png) -> bool:
         raise BadPicture("The picture has fewer rows than it says.")
     allowed = png.width * png.height // 100
     lit = odd = detailed = 0
-    row, even, last_lit, last_odd = bytes(stride), True, 0, 0
-    first = b""
+    row, first, unlike = bytes(stride), b"", (0, 0)
+    even, quick = True, True
+    packed: tuple[int, bytes, bytes] | None = None
     for at in range(0, len(pixels), stride + 1):
-        before = row
-        row, plain = _row(pixels[at], pixels[at + 1 : at + 1 + stride], before, step, even)
+        before, packed_before = row, packed
+        packed = (pixels[at], pixels[at + 1 : at + 1 + stride], before)
+        if packed != packed_before:
+            row, quick = _row(*packed, step, even)
         first = first or row[:step]
         if row != before or not at:
             even = row == row[:step] * png.width
-            last_lit = _lit(row, step, colour)
-            last_odd = (0 if row[:step] == first else png.width) if even else _others(row, first, step)
-        lit += last_lit
-        odd += last_odd
-        detailed += not plain
+            unlike = (_lit(row, step, colour), _others(row, first, step))
+        lit += unlike[0]
+        odd += unlike[1]
+        detailed += not (quick or even)
         if (lit > allowed and odd > allowed) or detailed > max(24, png.height // 10):
             return False  # decided early: a real screen is, within its first rows
     return True
 
 
 def _row(filter: int, rest: bytes, above: bytes, step: int, even: bool) -> tuple[bytes, bool]:
-    """A row without its PNG filter, and whether that was the quick way (nothing to see in it)."""
+    """A row without its PNG filter, and whether that was quick; `even` says that `above` is of one colour."""
     empty = not any(rest)
     if filter in (0, 1) and empty:
         return rest, True

@@ -14,7 +14,7 @@ SETTLE_S = 4.0
 POLL_S = 0.25
 
 
-async def present(adb: Adb, serial: str) -> Device:
+async def present(adb: Adb, serial: str, *, connect_s: float = 8) -> Device:
     """The phone with that serial, ready for use, or the reason why not."""
     devices = await adb.devices()
     if not serial:
@@ -22,7 +22,7 @@ async def present(adb: Adb, serial: str) -> Device:
         raise PhoneUnreachable("not_configured", f"No phone is chosen. Attached now: {attached}.")
     device = _pick(devices, serial)
     if is_address(serial) and (device is None or device.state == "offline"):
-        devices = await _reconnected(adb, serial, devices)
+        devices = await _reconnected(adb, serial, devices, connect_s)
         device = _pick(devices, serial)
     if device is None:
         others = ", ".join(other.serial for other in devices)
@@ -53,14 +53,14 @@ def is_remote(serial: str) -> bool:
         return host != "localhost"
 
 
-async def _reconnected(adb: Adb, address: str, before: list[Device]) -> list[Device]:
+async def _reconnected(adb: Adb, address: str, before: list[Device], connect_s: float) -> list[Device]:
     """The list after one new attempt: a dropped phone stays listed as offline until it is forgotten."""
     if _pick(before, address):
         await adb.disconnect(address)
     try:
-        await adb.connect(address)
+        await adb.connect(address, timeout_s=connect_s)
     except PhoneUnreachable as error:
-        if error.state != "absent":
+        if error.state not in ("absent", "timeout"):
             raise
         return await adb.devices()
     ends_at = time.monotonic() + SETTLE_S

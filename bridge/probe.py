@@ -15,6 +15,7 @@ class Condition:
     """The phone at one moment; None (or `unknown`) is what it did not say.
 
     `package_version` is None when the app is not installed for that user, "" when its version is unknown.
+    `idle_s` counts from the last touch, ours included: it tells of the owner only before we begin.
     """
 
     awake: bool | None = None
@@ -27,6 +28,7 @@ class Condition:
     user: int | None = None
     package_version: str | None = ""
     android: int | None = None
+    idle_s: float | None = None
 
 
 def awake(power: str) -> bool | None:
@@ -36,6 +38,12 @@ def awake(power: str) -> bool | None:
         return match[1] == "Awake"
     match = re.search(r"Display Power: state=(\w+)", power)
     return match[1] == "ON" if match else None
+
+
+def idle_s(power: str) -> float | None:
+    """Seconds since anybody touched the phone, from `dumpsys power`."""
+    found = [int(ago) for ago in re.findall(r"UserActivityTime[^=\n]*=.*?(\d+) ms ago", power)]
+    return min(found) / 1000 if found else None
 
 
 def keyguard_showing(window: str) -> bool | None:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bridge.adb import Adb
-from bridge.faults import ServerDown
+from bridge.faults import NoServer, ServerDown
 from core.errors import Invalid
 
 OLDEST = 30  # before that adb cannot pair over Wi-Fi
@@ -55,8 +55,8 @@ async def ensure_server(host: str, port: int, *, timeout_s: float = 20) -> None:
     try:
         await adb.version()
         return
-    except ServerDown as error:
-        if not _is_this_computer(host) or "No adb server" not in str(error):
+    except NoServer:
+        if not _is_this_computer(host):
             raise
     program = await find()
     if program is None:

@@ -26,7 +26,7 @@ class Questions:
         self._time_s = TIME_S * patience
         # part -> the report, and the lines of it that matter
         self._reports = {
-            "power": ("dumpsys power", "mWakefulness=|Display Power"),
+            "power": ("dumpsys power", "mWakefulness=|Display Power|UserActivityTime"),
             "window": (
                 "dumpsys window",
                 "mCurrentFocus|mFocusedApp|[Ss]howing|[Ss]ecure *=|mCurrentRotation|mRotation=",
@@ -60,6 +60,7 @@ class Questions:
             user=probe.user(answers["user"]),
             package_version=version,
             android=probe.android(answers["android"]),
+            idle_s=probe.idle_s(answers["power"]),
         )
 
     async def ask(self, *parts: str) -> dict[str, str]:

@@ -13,9 +13,9 @@ from bridge.adb import Adb
 from bridge.faults import ServiceMissing, TimedOut
 from bridge.screen import Tree, Unreadable, decode, parse
 
-DIRECT = "uiautomator dump /dev/tty"
+DIRECT = "uiautomator dump /dev/tty 2>&1"
 WAYS = ("direct", "file", "compressed")
-PAUSE_S = 0.3
+PAUSE_S = 0.15
 
 
 class TreeReader:
@@ -58,10 +58,11 @@ class TreeReader:
             # An abandoned dump may still write its file later: a name is used once.
             path = f"/data/local/tmp/apx-{secrets.token_hex(6)}.xml"
             option = "--compressed " if way == "compressed" else ""
-            command = f"uiautomator dump {option}{path}; cat {path}; rm -f {path}"
+            command = f"uiautomator dump {option}{path} 2>&1; cat {path}; rm -f {path}"
         said = decode(await self._adb.exec_out(self._serial, command, timeout_s=min(left, 20)))
-        if "<hierarchy" not in said:
-            raise Unreadable(complaint(said))
+        before, found, _ = said.partition("<hierarchy")
+        if not found or "ERROR: " in before:  # with an error before it, a tree is one of an earlier moment
+            raise Unreadable(complaint(before))
         tree = parse(said)
         tree.reader = way
         return tree

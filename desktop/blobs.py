@@ -93,7 +93,7 @@ def _eyes(painter: QPainter, eyes: icons.Eyes, pose: Pose, boost: float) -> None
 def _mark(painter: QPainter, mood: Mood, phase: float, *, small: bool) -> None:
     painter.setPen(Qt.PenStyle.NoPen)
     if mood is Mood.WAITING:
-        _badge(painter, 12.5 + 1.2 * dip(2 * phase))
+        _badge(painter, 12 + 1.2 * dip(2 * phase))
     elif mood is Mood.WORKING:
         painter.setBrush(theme.color("spark"))
         painter.drawEllipse(QPointF(100, 66) if small else QPointF(*orbit(phase)), 6, 6)
@@ -111,6 +111,8 @@ def _mark(painter: QPainter, mood: Mood, phase: float, *, small: bool) -> None:
 
 def _badge(painter: QPainter, radius: float) -> None:
     middle = QPointF(99, 22)
+    painter.setBrush(theme.color("halo"))  # a golden badge would drown in a golden body
+    painter.drawEllipse(middle, radius + 2.2, radius + 2.2)
     painter.setBrush(theme.color("badge"))
     painter.drawEllipse(middle, radius, radius)
     painter.setBrush(theme.color("on-badge"))
@@ -157,7 +159,7 @@ def icon(key: str, mood: str = Mood.IDLE) -> QIcon:
 
 
 @lru_cache(maxsize=32)
-def silhouette(key: str, size: int, mood: str, steps: int = 24) -> QRegion:
+def silhouette(key: str, size: int, mood: str, steps: int = 60) -> QRegion:
     """Every pixel that some moment of the mood touches: what of the square answers to a click."""
     union = QPixmap(size, size)
     union.fill(Qt.GlobalColor.transparent)

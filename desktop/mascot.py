@@ -7,9 +7,11 @@ from typing import Final
 
 from PySide6.QtCore import QElapsedTimer, QPoint, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
+    QBitmap,
     QContextMenuEvent,
     QGuiApplication,
     QHideEvent,
+    QImage,
     QMouseEvent,
     QPainter,
     QPaintEvent,
@@ -20,7 +22,7 @@ from PySide6.QtWidgets import QWidget
 
 from core import icons
 from core.texts import t
-from desktop import blobs, theme
+from desktop import blobs, compositing, theme
 from desktop.moods import MOTIONS, Mood
 
 SIZE: Final = 112
@@ -74,6 +76,7 @@ class Mascot(QWidget):
         self._key, self._name, self._lang = key, name, lang
         self._mood = Mood.IDLE
         self._still = False
+        self._blended = True
         self._wanted: QPoint | None = None
         self._pressed: QPoint | None = None
         self._dragging = False
@@ -110,7 +113,6 @@ class Mascot(QWidget):
         if Mood(mood) is self._mood:
             return
         self._mood = Mood(mood)
-        self._reshape()
         self._describe()
         self._restart()
 
@@ -138,7 +140,7 @@ class Mascot(QWidget):
         """Jump once, if jumping is welcome."""
         if self._may_move():
             self._hop_from = self._clock.elapsed()
-            self.clearMask()  # it leaves its own shape for a moment
+            self._reshape()
             self._frames.start()
 
     # where it stands
@@ -178,16 +180,36 @@ class Mascot(QWidget):
         self.setToolTip(text)
 
     def _reshape(self) -> None:
-        if self._hop_from is None:
+        """Be clickable, and without a compositor visible, only where there is something to see."""
+        if not self._blended:
+            self.setMask(QBitmap.fromImage(self._picture().createAlphaMask()))
+        elif self._hop_from is None:
             self.setMask(blobs.silhouette(self._key, SIZE, self._mood).translated(0, HEADROOM))
+        else:
+            self.clearMask()  # it leaves its own shape for a moment
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        lift, squash = self._hop()
         painter = QPainter(self)
+        if self._blended:
+            self._draw(painter)
+        else:  # the mask cuts hard, so the edge must not be half black
+            whole = self._picture().convertToFormat(QImage.Format.Format_ARGB32)
+            painter.drawImage(0, 0, whole.convertToFormat(QImage.Format.Format_RGB32))
+        painter.end()
+
+    def _picture(self) -> QImage:
+        picture = QImage(self.size(), QImage.Format.Format_ARGB32_Premultiplied)
+        picture.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(picture)
+        self._draw(painter)
+        painter.end()
+        return picture
+
+    def _draw(self, painter: QPainter) -> None:
+        lift, squash = self._hop()
         painter.translate(SIZE / 2, self.height() - lift)
         painter.scale(1, 1 - squash)
         blobs.paint(painter, QRectF(-SIZE / 2, -SIZE, SIZE, SIZE), self._key, self._mood, self._phase())
-        painter.end()
 
     def _phase(self) -> float:
         if self._cycle_from is None:
@@ -209,6 +231,7 @@ class Mascot(QWidget):
         return self.isVisible() and not self._still and not theme.current().reduced_motion
 
     def _restart(self) -> None:
+        self._blended = compositing.active()
         self._quieten()
         if self._may_move():
             if self._mood is Mood.IDLE:
@@ -220,10 +243,8 @@ class Mascot(QWidget):
     def _quieten(self) -> None:
         self._frames.stop()
         self._rest.stop()
-        self._cycle_from = None
-        if self._hop_from is not None:
-            self._hop_from = None
-            self._reshape()
+        self._cycle_from = self._hop_from = None
+        self._reshape()
 
     def _begin_cycle(self) -> None:
         if self._may_move():
@@ -241,6 +262,8 @@ class Mascot(QWidget):
             self._take_a_rest()
         if self._hop_from is not None and now - self._hop_from >= HOP_MS:
             self._hop_from = None
+            self._reshape()
+        if not self._blended:
             self._reshape()
         if self._cycle_from is None and self._hop_from is None:
             self._frames.stop()

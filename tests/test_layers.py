@@ -12,7 +12,8 @@ LAYERS = [  # each may import what stands above it, and itself; the longest name
     {"core.errors", "core.paths", "core.texts"},
     {
         "core.config", "core.config_lines", "core.settings", "core.events", "core.store", "core.identity",
-        "core.vault", "core.delivery", "core.filetypes", "core.outbox", "core.icons", "core.log", "core.runs.turn",
+        "core.vault", "core.delivery", "core.filetypes", "core.outbox", "core.message", "core.lane", "core.icons",
+        "core.log", "core.protected", "core.runs.turn",
     },
     {"core.tool"},
     {"core.alerts", "core.memory", "core.skills", "core.projects", "core.agents"},

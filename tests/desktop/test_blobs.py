@@ -104,7 +104,7 @@ def test_every_mood_ends_its_cycle_as_it_began_and_never_grows(mood: Mood) -> No
 
 def test_the_click_shape_holds_every_moment_of_a_mood(qapp: QApplication) -> None:
     region = blobs.silhouette("sol", 112, Mood.WORKING)
-    image = _painted("sol", Mood.WORKING, 0.5, side=112)
+    image = _painted("sol", Mood.WORKING, 0.508, side=112)
     assert all(
         region.contains(QRect(x, y, 1, 1))
         for x in range(0, 112, 3)

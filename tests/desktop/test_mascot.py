@@ -10,7 +10,7 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QMouseEvent, QPain
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from desktop import mascot, theme
+from desktop import compositing, mascot, theme
 from desktop.mascot import HEADROOM, SIZE, Mascot, clamp
 from desktop.moods import Mood
 
@@ -273,3 +273,19 @@ def test_clamped_it_is_always_whole_on_one_screen(x: int, y: int) -> None:
     placed = clamp(QRect(x, y, 112, 128), [WIDE, SECOND])
     assert WIDE.contains(placed) or SECOND.contains(placed)
     assert clamp(placed, [WIDE, SECOND]) == placed
+
+
+def test_where_nothing_blends_windows_it_is_cut_to_what_is_drawn_now(
+    shown: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown.set_mood(Mood.WORKING)
+    loose = shown.mask()
+    monkeypatch.setattr(compositing, "active", lambda: False)
+    shown.set_still(True)
+    cut = shown.mask()
+    assert cut != loose
+    assert cut.subtracted(loose).isEmpty()
+    shown.set_mood(Mood.ASLEEP)
+    assert shown.mask() != cut
+    drawn = shown.grab().toImage()
+    assert drawn.pixelColor(SIZE // 2, HEADROOM + SIZE // 2).alpha() == 255

@@ -30,7 +30,7 @@ def frame(kind: int, data: bytes) -> bytes:
 
 @dataclass
 class AdbWire:
-    """`raw` answers a request with exactly these bytes and then hangs up; `silent` ones get no answer at all."""
+    """`raw` answers a request with exactly these bytes and hangs up; `silent` ones get no answer at all."""
 
     devices: str = "PHONE device product:p model:m transport_id:1\n"
     version: int = 41
@@ -44,6 +44,7 @@ class AdbWire:
     port: int = 0
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     open: set[asyncio.StreamWriter] = field(default_factory=set)
+    silence: asyncio.Event = field(default_factory=asyncio.Event)  # a silent request has arrived
     idle: asyncio.Event = field(default_factory=asyncio.Event)
 
     @asynccontextmanager
@@ -98,6 +99,7 @@ class AdbWire:
         if request in self.raw:
             await self._say(writer, self.raw[request])
         elif request in self.silent:
+            self.silence.set()
             await reader.read()
         elif request == "host:version":
             await self._say(writer, okay(f"{self.version:04x}"))

@@ -1,0 +1,63 @@
+"""The two programs without a window: `apx`, the commands, and `apx-daemon`, the core and the phone bridge."""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+
+import click
+
+from core.errors import ApxError
+from core.paths import Home
+
+log = logging.getLogger(__name__)
+
+
+def apx() -> None:
+    """The command line: the core's verbs and the bridge's."""
+    from core.cli.main import group
+
+    from bridge import verbs
+
+    verbs.add(group)
+    group()
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(0, 65_535), help="The port to answer on; 0 takes a free one.")
+def daemon(port: int | None) -> None:
+    """The agent without its window, until it is told to stop."""
+    if port is not None:
+        os.environ["APX_PORT"] = str(port)
+    home = Home.find()
+    home.make()
+    try:
+        asyncio.run(work(home))
+    except ApxError as error:
+        log.error("%s", error)
+        click.echo(str(error), err=True)
+        sys.exit(1)
+
+
+async def work(home: Home) -> None:
+    """Open the app with every part that needs no window, and keep it until a signal."""
+    from bridge.parts import parts
+    from core.api.server import serve
+    from core.app import App
+    from core.log import to_file
+
+    to_file(home, "info")
+    leaving = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for one in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(one, leaving.set)
+    async with App.open(home, [*parts(), serve]) as app:
+        logging.getLogger().setLevel(app.config.now.log_level.upper())
+        log.info("The daemon of %s is up", home.root)
+        await leaving.wait()
+        log.info("The daemon of %s goes down", home.root)
+
+
+if __name__ == "__main__":
+    daemon()

@@ -1,0 +1,380 @@
+"""A Telegram Bot API on loopback, for the demo and for tests: it remembers, counts like the real one, and can fail.
+
+async with bot_api(token="123:abc") as api:
+    ...                                     # telegram.api_base = api.base_url
+    await api.say(7, 7, "hola")
+    await api.until(lambda: api.sent)
+"""
+
+import asyncio
+import itertools
+import json
+import struct
+import time
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from bridge.simulator.bot_faults import Fault, Rejected, conflict
+from bridge.simulator.bot_text import CannotParse, parse_html, units
+from bridge.simulator.bot_wire import Drop, Request, Response, Server
+
+MB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request as it came, whether or not it worked."""
+
+    method: str
+    params: dict[str, str]
+    files: dict[str, tuple[str, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """A button that can be pressed."""
+
+    label: str
+    data: str
+    chat_id: int
+    message_id: int
+
+
+@dataclass(slots=True)
+class Sent:
+    """A message that arrived, as its reader sees it."""
+
+    method: str
+    chat_id: int
+    message_id: int
+    text: str
+    source: str
+    parse_mode: str
+    entities: list[dict[str, object]]
+    file: bytes = b""
+    file_name: str = ""
+    reply_markup: dict[str, Any] = field(default_factory=dict)
+    reply_to: int | None = None
+
+    @property
+    def buttons(self) -> list[Press]:
+        """The buttons under it, row by row."""
+        rows = self.reply_markup.get("inline_keyboard", [])
+        return [
+            Press(one["text"], one.get("callback_data", ""), self.chat_id, self.message_id)
+            for row in rows
+            for one in row
+        ]
+
+
+class BotApi:
+    """One bot. What was asked is in `calls`, what arrived in `sent`, what is left to fail in `faults`."""
+
+    def __init__(self, token: str, *, username: str = "apx_demo_bot") -> None:
+        self.token, self.username = token, username
+        self.bot_id = int(token.partition(":")[0])
+        self.calls: list[Call] = []
+        self.sent: list[Sent] = []
+        self.answers: dict[str, str] = {}  # callback query id → toast
+        self.faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
+        self.missing: set[str] = set()  # methods that this server does not know
+        self.blocked: set[int] = set()  # chats that do not want the bot
+        self.files: dict[str, bytes] = {}
+        self.updates: list[dict[str, Any]] = []
+        self._ids = itertools.count(1)
+        self._update_ids = itertools.count(1000)
+        self._polls = 0
+        self._changed = asyncio.Condition()
+        self._server = Server(self._answer)
+
+    @property
+    def base_url(self) -> str:
+        """What `telegram.api_base` is set to."""
+        return f"http://127.0.0.1:{self._server.port}"
+
+    async def start(self, port: int = 0) -> None:
+        """Listen."""
+        await self._server.start(port)
+
+    async def stop(self) -> None:
+        """Hang up on everybody; what was said and sent stays."""
+        await self._server.stop()
+
+    def script(self, method: str, *faults: Fault) -> None:
+        """The next requests of this method fail like this, one fault each."""
+        self.faults[method].extend(faults)
+
+    async def until(self, holds: Callable[[], object], timeout_s: float = 10) -> None:
+        """Wait until something is true of what happened here."""
+        async with asyncio.timeout(timeout_s), self._changed:
+            await self._changed.wait_for(lambda: bool(holds()))
+
+    async def update(self, **body: Any) -> int:
+        """Let an update of any shape wait for the bot; its id."""
+        id = next(self._update_ids)
+        self.updates.append({"update_id": id, **body})
+        async with self._changed:
+            self._changed.notify_all()
+        return id
+
+    async def say(
+        self,
+        user_id: int,
+        chat_id: int,
+        text: str = "",
+        *,
+        name: str = "Ana",
+        kind: str = "message",
+        chat_type: str = "private",
+        message_id: int | None = None,
+        photo: bytes | None = None,
+        document: tuple[str, bytes] | None = None,
+        file_size: int | None = None,
+        **more: Any,
+    ) -> int:
+        """A person writes to the bot; the id of the message. `more` are fields of the message itself."""
+        id = message_id or next(self._ids)
+        message: dict[str, Any] = {
+            "message_id": id,
+            "date": int(time.time()),
+            "chat": {
+                "id": chat_id,
+                "type": chat_type,
+                "first_name" if chat_type == "private" else "title": name,
+            },
+            "from": {"id": user_id, "is_bot": False, "first_name": name},
+        }
+        if kind.startswith("edited"):
+            message["edit_date"] = int(time.time())
+        if text:
+            message["caption" if photo or document else "text"] = text
+            if text.startswith("/"):
+                command = {"type": "bot_command", "offset": 0, "length": units(text.split()[0])}
+                message["caption_entities" if photo or document else "entities"] = [command]
+        if photo is not None:
+            message["photo"] = [self._stored("photos/a.jpg", photo, file_size) | {"width": 90, "height": 90}]
+        if document is not None:
+            file = self._stored("documents/b", document[1], file_size)
+            message["document"] = file | {"file_name": document[0]}
+        await self.update(**{kind: message | more})
+        return id
+
+    async def press(self, button: Press, user_id: int | None = None, timeout_s: float = 10) -> str:
+        """Press a button and return the toast that came back."""
+        id = str(next(self._ids))
+        message = {
+            "message_id": button.message_id,
+            "date": int(time.time()),
+            "chat": {"id": button.chat_id, "type": "private", "first_name": "Ana"},
+        }
+        who = {"id": button.chat_id if user_id is None else user_id, "is_bot": False, "first_name": "Ana"}
+        await self.update(
+            callback_query={
+                "id": id,
+                "from": who,
+                "message": message,
+                "chat_instance": "1",
+                "data": button.data,
+            }
+        )
+        await self.until(lambda: id in self.answers, timeout_s)
+        return self.answers[id]
+
+    def _stored(self, path: str, data: bytes, size: int | None) -> dict[str, Any]:
+        id = f"file{next(self._ids)}"
+        self.files[id] = data
+        return {"file_id": id, "file_unique_id": f"u{id}", "file_size": len(data) if size is None else size}
+
+    # -- the server's side ------------------------------------------------------------------------------
+
+    async def _answer(self, request: Request) -> Response:
+        prefix, _, rest = request.path.lstrip("/").partition("/")
+        if prefix == "file":
+            data = self.files.get(rest.rpartition("/")[2])
+            known = rest.startswith(f"bot{self.token}/") and data is not None
+            return Response(200, data) if known else Response(404, {"ok": False, "error_code": 404})
+        method = rest
+        self.calls.append(Call(method, request.params, request.files))
+        try:
+            return await self._fails(method, prefix, request)
+        except Rejected as error:
+            body = {"ok": False, "error_code": error.status, "description": error.description}
+            return Response(
+                error.status, body | ({"parameters": error.parameters} if error.parameters else {})
+            )
+        finally:
+            async with self._changed:
+                self._changed.notify_all()
+
+    async def _fails(self, method: str, prefix: str, request: Request) -> Response:
+        fault = self.faults[method].popleft() if self.faults[method] else None
+        if fault and fault.hang:
+            async with self._changed:
+                self._changed.notify_all()
+            await asyncio.Event().wait()
+        if fault and not fault.after:
+            raise Rejected(fault.status, fault.description, **fault.parameters)
+        if prefix != f"bot{self.token}":
+            raise Rejected(401, "Unauthorized")
+        work = getattr(self, f"_{method}", None) if method.isalpha() and method not in self.missing else None
+        if work is None:
+            raise Rejected(404, "Not Found")
+        result = await work(request)
+        if fault and fault.drop:
+            raise Drop
+        if fault:
+            return Response(fault.status, fault.body)
+        return Response(200, {"ok": True, "result": result})
+
+    async def _getMe(self, _: Request) -> Any:
+        return {"id": self.bot_id, "is_bot": True, "first_name": "APX", "username": self.username}
+
+    async def _getUpdates(self, request: Request) -> Any:
+        offset, timeout_s = int(request.params.get("offset", 0)), float(request.params.get("timeout", 0))
+        self.updates = [one for one in self.updates if one["update_id"] >= offset]
+        self._polls += 1
+        mine = self._polls
+        async with self._changed:
+            self._changed.notify_all()  # ends an older poll
+            try:
+                async with asyncio.timeout(timeout_s):
+                    await self._changed.wait_for(lambda: self.updates or self._polls != mine)
+            except TimeoutError:
+                return []
+        if self._polls != mine:
+            raise Rejected(409, conflict().description)
+        limit = int(request.params.get("limit", 100))
+        return self.updates[:limit]
+
+    async def _sendMessage(self, request: Request) -> Any:
+        return self._accept("sendMessage", request, "text", 4096)
+
+    async def _sendPhoto(self, request: Request) -> Any:
+        _, data = request.files.get("photo") or ("", b"")
+        if len(data) > 10 * MB:
+            raise Rejected(400, "Bad Request: file is too big")
+        if data.startswith(b"\x89PNG"):
+            width, height = struct.unpack_from(">II", data, 16)
+            if width + height > 10_000 or max(width, height) > 20 * min(width, height):
+                raise Rejected(400, "Bad Request: PHOTO_INVALID_DIMENSIONS")
+        return self._accept("sendPhoto", request, "caption", 1024, "photo")
+
+    async def _sendDocument(self, request: Request) -> Any:
+        _, data = request.files.get("document") or ("", b"")
+        if len(data) > 50 * MB:
+            raise Rejected(413, "Request Entity Too Large")
+        return self._accept("sendDocument", request, "caption", 1024, "document")
+
+    async def _sendChatAction(self, _: Request) -> Any:
+        return True
+
+    async def _answerCallbackQuery(self, request: Request) -> Any:
+        text = request.params.get("text", "")
+        if units(text) > 200:
+            raise Rejected(400, "Bad Request: MESSAGE_TOO_LONG")
+        self.answers[request.params["callback_query_id"]] = text
+        return True
+
+    async def _editMessageReplyMarkup(self, request: Request) -> Any:
+        return self._edited(request, None)
+
+    async def _editMessageText(self, request: Request) -> Any:
+        return self._edited(request, self._read(request, "text", 4096))
+
+    async def _getFile(self, request: Request) -> Any:
+        id = request.params["file_id"]
+        if id not in self.files:
+            raise Rejected(400, "Bad Request: invalid file_id")
+        if len(self.files[id]) > 20 * MB:
+            raise Rejected(400, "Bad Request: file is too big")
+        return {
+            "file_id": id,
+            "file_unique_id": f"u{id}",
+            "file_size": len(self.files[id]),
+            "file_path": f"f/{id}",
+        }
+
+    async def _deleteWebhook(self, _: Request) -> Any:
+        return True
+
+    async def _setMyCommands(self, _: Request) -> Any:
+        return True
+
+    def _read(self, request: Request, name: str, limit: int) -> tuple[str, list[dict[str, object]]]:
+        source, entities = request.params.get(name, ""), json.loads(request.params.get("entities", "[]"))
+        text = source
+        if request.params.get("parse_mode", "").upper() == "HTML":
+            try:
+                text, found = parse_html(source)
+            except CannotParse as error:
+                raise Rejected(400, f"Bad Request: {error}") from error
+            entities = [one.wire() for one in found]
+        if name == "text" and not text.strip():
+            raise Rejected(400, "Bad Request: message text is empty")
+        if units(text) > limit:
+            what = "message is too long" if name == "text" else "message caption is too long"
+            raise Rejected(400, f"Bad Request: {what}")
+        return text, entities
+
+    def _markup(self, request: Request) -> dict[str, Any]:
+        markup: dict[str, Any] = json.loads(request.params.get("reply_markup", "{}"))
+        for row in markup.get("inline_keyboard", []):
+            for button in row:
+                if not 1 <= len(button.get("callback_data", "-").encode()) <= 64:
+                    raise Rejected(400, "Bad Request: BUTTON_DATA_INVALID")
+        return markup
+
+    def _accept(self, method: str, request: Request, name: str, limit: int, file: str = "") -> dict[str, Any]:
+        chat_id = int(request.params["chat_id"])
+        if chat_id in self.blocked:
+            raise Rejected(403, "Forbidden: bot was blocked by the user")
+        text, entities = self._read(request, name, limit)
+        if file and file not in request.files:
+            raise Rejected(400, f"Bad Request: there is no {file} in the request")
+        file_name, data = request.files.get(file, ("", b""))
+        reply = json.loads(request.params.get("reply_parameters", "{}")).get("message_id")
+        source, mode = request.params.get(name, ""), request.params.get("parse_mode", "")
+        markup = self._markup(request)
+        sent = Sent(
+            method, chat_id, next(self._ids), text, source, mode, entities, data, file_name, markup, reply
+        )
+        self.sent.append(sent)
+        return self._wire(sent)
+
+    def _edited(self, request: Request, text: tuple[str, list[dict[str, object]]] | None) -> dict[str, Any]:
+        wanted = (int(request.params["chat_id"]), int(request.params["message_id"]))
+        sent = next((one for one in self.sent if (one.chat_id, one.message_id) == wanted), None)
+        if sent is None:
+            raise Rejected(400, "Bad Request: message to edit not found")
+        fresh = (*(text or (sent.text, sent.entities)), self._markup(request))
+        if fresh == (sent.text, sent.entities, sent.reply_markup):
+            raise Rejected(400, "Bad Request: message is not modified")
+        sent.text, sent.entities, sent.reply_markup = fresh
+        return self._wire(sent)
+
+    def _wire(self, sent: Sent) -> dict[str, Any]:
+        return {
+            "message_id": sent.message_id,
+            "date": int(time.time()),
+            "chat": {
+                "id": sent.chat_id,
+                "type": "private" if sent.chat_id > 0 else "group",
+                "first_name": "Ana",
+            },
+            "from": {"id": self.bot_id, "is_bot": True, "first_name": "APX"},
+            "text": sent.text,
+        }
+
+
+@asynccontextmanager
+async def bot_api(token: str = "123456:demo-token", *, port: int = 0) -> AsyncIterator[BotApi]:
+    """A running Bot API for one bot; everything it holds open is closed at the end."""
+    api = BotApi(token)
+    await api.start(port)
+    try:
+        yield api
+    finally:
+        await api.stop()

@@ -1,0 +1,179 @@
+"""One address for everybody who talks to the agent: a phone's alert, a question, a question answered in pieces."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+from urllib.parse import parse_qs
+
+from fastapi import APIRouter, Header, Request
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from core import alerts
+from core.api import problems
+from core.api.access import Caller, Scope
+from core.api.frames import FAILURES, KEEPALIVE_S, Frames, result
+from core.api.request import Apx, Who, project, reply
+from core.app import App
+from core.errors import Invalid
+from core.runs.turn import Message, Run, Turn
+
+router = APIRouter(tags=["chat"])
+
+# What a caller may say it is: each of these has at most the tools of "api".
+CHANNELS = ("api", "cli", "desktop", "web", "telegram")
+_WHATSAPP = re.compile(rb"""["']?channel["']?\s*[:=]\s*["']?whatsapp\b""", re.IGNORECASE)
+
+# What the caller or the owner can change; the rest is a model or a service that does not answer: 503.
+_FAILED = {"not_configured": 409, "cancelled": 409, "budget_spent": 409, "invalid": 400, "not_found": 404}
+_FAILED |= {"refused": 403, "bug": 500}
+
+
+class Line(BaseModel):
+    """One earlier line; other roles than these two cannot be brought in."""
+
+    model_config = ConfigDict(extra="ignore")
+    role: str = Field(pattern="^(user|assistant)$")
+    text: str = Field("", max_length=200_000)
+    content: str = Field("", max_length=200_000)
+
+
+class Chat(BaseModel):
+    """A question. Keys that are not here are ignored: a body cannot give itself rights."""
+
+    model_config = ConfigDict(extra="ignore")
+    prompt: str = Field(min_length=1, max_length=500_000)
+    channel: str = "api"
+    channelMeta: dict[str, Any] = Field(default_factory=dict)
+    contextNote: str = Field("", max_length=50_000)
+    previousMessages: list[Line] = Field(default_factory=list, max_length=500)
+    model: str | None = Field(None, max_length=300)
+    maxIters: int | None = Field(None, ge=1, le=10_000)
+    maxTokens: int | None = Field(None, ge=1, le=10_000_000)
+    completionContract: bool = False
+
+
+_BODY = {"requestBody": {"content": {"application/json": {"schema": Chat.model_json_schema()}}}}
+Key = Annotated[str | None, Header(alias="idempotency-key")]
+
+
+@router.post("/api/projects/{pid}/super-agent/chat", openapi_extra=_BODY)
+async def chat(pid: str, request: Request, app: Apx, who: Who, key: Key = None) -> Response:
+    """Ask and wait for the answer; on channel whatsapp, wake the agent up (202)."""
+    project_id = await project(app, pid, who)
+    body = await request.body()
+    data = _data(body)
+    if _is_alert(who, body, data):
+        return await _alert(app, who, project_id, request, body, key)
+    turn = _turn(data, who, project_id)
+    run = await app.runner.run(turn)
+    if run.status in FAILURES:
+        return JSONResponse(*_failure(run))
+    return reply(result(app, run))
+
+
+@router.post("/api/projects/{pid}/super-agent/chat/stream", openapi_extra=_BODY)
+async def chat_stream(pid: str, request: Request, app: Apx, who: Who, key: Key = None) -> Response:
+    """Ask and get the answer as it is made: one JSON frame a line."""
+    project_id = await project(app, pid, who)
+    body = await request.body()
+    data = _data(body)
+    if _is_alert(who, body, data):
+        return await _alert(app, who, project_id, request, body, key)
+    turn = _turn(data, who, project_id)
+    return StreamingResponse(_stream(app, who, request, turn), media_type="application/x-ndjson")
+
+
+def _data(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_alert(who: Caller, body: bytes, data: Any) -> bool:
+    """A bridge can only alert. Anybody else alerts by saying so, in broken JSON too: phones paste text into it."""
+    if who.scope is Scope.BRIDGE:
+        return True
+    if isinstance(data, dict):
+        return str(data.get("channel", "")).strip().lower() == "whatsapp"
+    if data is None and _WHATSAPP.search(body[: alerts.KEPT_BYTES]):
+        return True
+    return data is None and parse_qs(body[:4096].decode("utf-8", "replace")).get("channel") == ["whatsapp"]
+
+
+async def _alert(
+    app: App, who: Caller, project_id: str, request: Request, body: bytes, key: str | None
+) -> Response:
+    accepted = await alerts.accept(
+        app.store,
+        app.bus,
+        project_id=project_id,
+        body=body,
+        content_type=request.headers.get("content-type", ""),
+        idempotency_key=key,
+        client_id=who.client_id,
+    )
+    return reply(
+        {"alert_id": accepted.alert_id, "status": accepted.status, "round_id": accepted.round_id}, 202
+    )
+
+
+def _turn(data: Any, who: Caller, project_id: str) -> Turn:
+    if not isinstance(data, dict):
+        raise Invalid("The body must be a JSON object with a prompt.", fields=("prompt",))
+    try:
+        asked = Chat.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        fields = tuple(".".join(map(str, one["loc"])) for one in error.errors())
+        raise Invalid(f"{fields[0]}: {first['msg']}.", fields=fields) from error
+    if asked.channel not in CHANNELS:
+        raise Invalid(
+            f"There is no channel {asked.channel[:40]!r} here; there are {', '.join(CHANNELS)} and whatsapp.",
+            fields=("channel",),
+        )
+    thread = str(asked.channelMeta.get("thread") or "")[:200]
+    return Turn(
+        text=asked.prompt,
+        channel=asked.channel,
+        thread=f"{asked.channel}:{thread or who.client_id}",
+        sender="owner",
+        project_id=project_id,
+        model=asked.model or None,
+        max_iters=asked.maxIters,
+        max_tokens=asked.maxTokens,
+        context_note=asked.contextNote,
+        previous=tuple(Message(line.role, line.text or line.content) for line in asked.previousMessages),
+        meta=asked.channelMeta,
+    )
+
+
+def _failure(run: Run) -> tuple[dict[str, Any], int]:
+    """A run that failed, in the shape of every failure; what the owner has to set is 409."""
+    kind = run.error_kind or run.status.value
+    return problems.body(run.text, kind) | {"run_id": run.id}, _FAILED.get(kind, 503)
+
+
+async def _stream(app: App, who: Caller, request: Request, turn: Turn) -> AsyncIterator[str]:
+    """The frames of one run. A reader who goes away stops the run; so does a token that stops being good."""
+    access = request.app.state.access
+    with access.stream(who) as gone, Frames(app, turn) as frames:
+        leaving = asyncio.ensure_future(gone.wait())
+        leaving.add_done_callback(lambda _: frames.stop())
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout(KEEPALIVE_S):
+                        frame = await frames.next()
+                except TimeoutError:
+                    yield "\n"
+                    continue
+                if frame is None:
+                    return
+                yield json.dumps(frame, ensure_ascii=False, default=str) + "\n"
+        finally:
+            leaving.cancel()
+            await frames.aclose()

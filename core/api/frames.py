@@ -1,0 +1,151 @@
+"""The frames of a streamed answer: what the bus tells of one run, in the words of the wire."""
+
+import asyncio
+import logging
+from types import TracebackType
+from typing import Any
+
+from core.app import App
+from core.events import (
+    EngineFailed,
+    Event,
+    FileDelivered,
+    ModelRouted,
+    RunStarted,
+    Said,
+    ToolFinished,
+    ToolStarted,
+)
+from core.runs.turn import Call, Run, Status, Turn
+
+log = logging.getLogger(__name__)
+
+KEEPALIVE_S = 20.0
+SHOWN_CHARS = 1200
+FAILURES = (Status.FAILED, Status.CANCELLED)
+BROKEN = "Something failed inside; the log says what."
+
+
+def _call(call: Call) -> dict[str, Any]:
+    return {
+        "id": call.id,
+        "tool": call.tool,
+        "args": call.args,
+        "result": call.result[:SHOWN_CHARS],
+        "ok": call.ok,
+        "seconds": round(call.seconds, 3),
+    }
+
+
+def result(app: App, run: Run) -> dict[str, Any]:
+    """An answered run; the name is the identity's, and the only name that is shown."""
+    return {
+        "text": run.text,
+        "usage": {
+            "input_tokens": run.tokens_in,
+            "output_tokens": run.tokens_out,
+            "seconds": round(run.seconds, 3),
+        },
+        "name": app.identity.now.agent_name,
+        "model": run.target,
+        "trace": [_call(call) for call in run.calls],
+        "files": [
+            {"media_id": one.media_id, "name": one.name, "kind": one.kind, "mime": one.mime, "size": one.size}
+            | {"caption": one.caption}
+            for one in run.files
+        ],
+        "status": run.status.value,
+        "run_id": run.id,
+    }
+
+
+class Frames:
+    """Runs a turn as a task of its own and turns what is told of it into frames, ending with None."""
+
+    def __init__(self, app: App, turn: Turn) -> None:
+        self._app = app
+        self._turn = turn
+        self._queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        self._run_id: str | None = None
+        self._args: dict[str, dict[str, Any]] = {}
+
+    def __enter__(self) -> "Frames":
+        self._leave = self._app.bus.subscribe(Event, self._take)
+        self._task = asyncio.create_task(self._work())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._leave()
+
+    async def next(self) -> dict[str, Any] | None:
+        """The next frame, or None when there are no more."""
+        return await self._queue.get()
+
+    def stop(self) -> None:
+        """Stop the run; the stream ends when it has been recorded."""
+        self._task.cancel()
+
+    async def aclose(self) -> None:
+        """Stop the run if it still goes on, and wait until it has been recorded."""
+        self._task.cancel()
+        (ended,) = await asyncio.gather(self._task, return_exceptions=True)
+        if isinstance(ended, Exception):
+            log.error("The run %s broke", self._run_id, exc_info=ended)
+
+    async def _work(self) -> None:
+        last: dict[str, Any] = {"type": "error", "error": "The run was stopped.", "code": "cancelled"}
+        try:
+            run = await self._app.runner.run(self._turn)
+            if run.status in FAILURES:
+                code = run.error_kind or run.status.value
+                last = {"type": "error", "error": run.text, "code": code, "run_id": run.id}
+            else:
+                last = {"type": "final", "result": result(self._app, run)}
+        except asyncio.CancelledError:
+            raise
+        except BaseException:
+            last = {"type": "error", "error": BROKEN, "code": "failed", "run_id": self._run_id}
+            raise
+        finally:
+            self._queue.put_nowait(last)
+            self._queue.put_nowait(None)
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            # The runner tells of it from within our own task, before anything else: that is our run's id.
+            if self._run_id is None and asyncio.current_task() is self._task:
+                self._run_id = event.run_id
+                self._queue.put_nowait({"type": "run_started", "run_id": event.run_id})
+            return
+        if event.run_id is None or event.run_id != self._run_id:
+            return
+        frame = self._frame(event)
+        if frame is not None:
+            self._queue.put_nowait(frame)
+
+    def _frame(self, event: Event) -> dict[str, Any] | None:
+        match event:
+            case Said():
+                return {"type": "assistant_delta", "delta": event.text}
+            case ToolStarted():
+                self._args[event.call_id] = event.args
+                trace = {"id": event.call_id, "tool": event.tool, "args": event.args, "pending": True}
+                return {"type": "tool_start", "trace": trace}
+            case ToolFinished():
+                args = self._args.pop(event.call_id, {})
+                trace = {"id": event.call_id, "tool": event.tool, "args": args, "ok": event.ok}
+                return {"type": "tool_result", "trace": trace | {"result": event.result[:SHOWN_CHARS]}}
+            case ModelRouted():
+                return {"type": "model_routed", "model": event.target, "purpose": event.purpose}
+            case EngineFailed():
+                return {
+                    "type": "engine_failed",
+                    "model": event.target,
+                    "kind": event.kind,
+                    "reason": event.reason,
+                }
+            case FileDelivered():
+                return {"type": "file", "media_id": event.media_id, "name": event.name, "kind": event.kind}
+        return None

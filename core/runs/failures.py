@@ -1,0 +1,93 @@
+"""What a provider's refusal means: one class of failure from a status and the words around it.
+
+Pure, and used on both sides of the worker's pipe, so it imports no model library.
+"""
+
+import re
+
+RETRYABLE = frozenset({"rate_limit", "overloaded", "server", "network"})
+
+_QUOTA = re.compile(
+    r"insufficient[_ ]quota|insufficient (balance|credit|fund)|exceeded your current quota|quota (has been )?exceeded"
+    r"|usage limit|billing|credit balance|payment required|out of credits|spending limit|plan limit",
+    re.IGNORECASE,
+)
+_OVERLOADED = re.compile(
+    r"overloaded|over capacity|temporarily unavailable|no healthy upstream", re.IGNORECASE
+)
+_REFUSED_KEY = re.compile(
+    r"(invalid|incorrect|missing|expired|no)\b.{0,20}\bapi[_ ]?key|unauthorized", re.IGNORECASE
+)
+_TIMED_OUT = re.compile(r"timed? ?out", re.IGNORECASE)
+
+_BY_STATUS = {
+    400: "invalid",
+    401: "auth",
+    402: "quota",
+    403: "permission",
+    404: "not_found",
+    408: "timeout",
+    409: "overloaded",
+    413: "invalid",
+    422: "invalid",
+    425: "overloaded",
+    429: "rate_limit",
+    503: "overloaded",
+    529: "overloaded",
+}
+
+_SECRET = re.compile(
+    r"(?i:bearer|basic)\s+[\w.~+/=-]{6,}"
+    r"|\b(?:sk|pk|rk|gsk|xai|ghp|gho|key|tok|AIza|hf|r8|nvapi|pplx)[-_]?[A-Za-z0-9*][\w*.-]{7,}"
+    r"|\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9_-]{32,}\b"
+)
+_NAMED = re.compile(
+    r"((?:api[_-]?key|access[_-]?token|secret|password|authorization)[\"']?\s*[=:]\s*[\"']?)(?!Bearer|Basic|•)[^\s\"',;&}]{4,}",
+    re.IGNORECASE,
+)
+_CLASSES = re.compile(
+    r"^(?:(?:litellm\.)?\w+: )?(?:\w+Exception - )?(?:\w+Error: )*|\b\w*(?:Exception|Error) - "
+)
+_LINK = re.compile(r"https?://[^\s\"'<>]+")
+
+
+def classify(status: int | None, text: str, *, connection: bool = False) -> str:
+    """The kind of `ModelUnavailable` for an HTTP status and the provider's words.
+
+    Words come first where a status is ambiguous: an account at its limit answers 429 like a passing rate limit does.
+    """
+    if status in (400, 402, 403, 429) and _QUOTA.search(text):
+        return "quota"
+    if status == 400 and _REFUSED_KEY.search(text):
+        return "auth"
+    if connection or status is None:
+        return "timeout" if _TIMED_OUT.search(text) else "network"
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if status >= 500:
+        return "overloaded" if _OVERLOADED.search(text) else "server"
+    return "invalid" if status >= 400 else "server"
+
+
+def redact(text: str, *secrets: str) -> str:
+    """`text` without credentials: those given, and whatever looks like one."""
+    for secret in secrets:
+        if len(secret) >= 4:
+            text = text.replace(secret, "•••")
+    return _NAMED.sub(r"\1•••", _SECRET.sub("•••", text))
+
+
+def detail(text: str, *secrets: str, limit: int = 200) -> str:
+    """The provider's own words, short, on one line, without credentials, addresses or class names."""
+    text = _CLASSES.sub("", " ".join(_LINK.sub("", text).split()))
+    text = redact(text, *secrets).strip(" .-")
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def seconds(retry_after: str | None) -> float | None:
+    """The pause a `Retry-After` asks for; a date or nonsense counts as none."""
+    try:
+        value = float(retry_after or "")
+    except ValueError:
+        return None
+    return value if 0 <= value < 86_400 else None

@@ -1,0 +1,189 @@
+"""What happened, kept: runs, their steps, and what was said in each thread."""
+
+import json
+import sqlite3
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from core.errors import Invalid, NotFound
+from core.runs.turn import Message, Run, Status, Turn
+from core.store import Store, new_id, now
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A run as a list shows it."""
+
+    id: str
+    project_id: str
+    parent_id: str | None
+    channel: str
+    thread: str
+    sender: str
+    status: Status
+    text: str
+    target: str
+    selected_by: str
+    error_kind: str
+    tokens_in: int
+    tokens_out: int
+    cost_micros: int
+    started_at: str
+    closed_at: str | None
+
+
+async def begin(store: Store, turn: Turn, parent_id: str | None = None) -> Run:
+    """A run that has started, and the question in its thread; committed before anything is asked of a model."""
+    run = Run(id=new_id("run"), turn=turn)
+    async with store.transaction() as db:
+        await db.execute(
+            "insert into runs (id, project_id, parent_id, channel, thread, sender, status, started_at)"
+            " values (?, ?, ?, ?, ?, ?, ?, ?)",
+            (run.id, turn.project_id, parent_id, turn.channel, turn.thread, turn.sender, run.status, now()),
+        )
+        if not turn.sealed:
+            await db.execute(
+                "insert into messages (thread, channel, author, role, text, run_id, at)"
+                " values (?, ?, ?, 'user', ?, ?, ?)",
+                (turn.thread, turn.channel, turn.sender, turn.text, run.id, now()),
+            )
+    return run
+
+
+async def close(store: Store, run: Run, *, author: str = "agent") -> None:
+    """The ending of a run, with its answer in the thread; what failed stays there as a note, not as an answer."""
+    role = "assistant" if run.status in (Status.DONE, Status.BUDGET_EXCEEDED) else "note"
+    files = [
+        {"media_id": f.media_id, "name": f.name, "kind": f.kind, "caption": f.caption} for f in run.files
+    ]
+    meta = json.dumps({"status": run.status, "files": files} if files else {"status": run.status})
+    async with store.transaction() as db:
+        await db.execute(
+            "update runs set status = ?, text = ?, target = ?, error_kind = ?, tokens_in = ?, tokens_out = ?,"
+            " closed_at = ? where id = ?",
+            (
+                run.status,
+                run.text,
+                run.target,
+                run.error_kind or "",
+                run.tokens_in,
+                run.tokens_out,
+                now(),
+                run.id,
+            ),
+        )
+        if not run.turn.sealed and (run.text or run.files):
+            await db.execute(
+                "insert into messages (thread, channel, author, role, text, run_id, at, meta)"
+                " values (?, ?, ?, ?, ?, ?, ?, ?)",
+                (run.turn.thread, run.turn.channel, author, role, run.text, run.id, now(), meta),
+            )
+
+
+async def selected(store: Store, run_id: str, target: str, by: str) -> None:
+    """Which model a run goes to, and who chose it."""
+    await store.run("update runs set target = ?, selected_by = ? where id = ?", target, by, run_id)
+
+
+async def step(store: Store, run_id: str, kind: str, body: Mapping[str, Any]) -> None:
+    """One more thing that happened in a run: request, reply, failure, tool or note."""
+    await store.run(
+        "insert into run_steps (run_id, at, kind, body) values (?, ?, ?, ?)",
+        run_id,
+        now(),
+        kind,
+        json.dumps(body, ensure_ascii=False, default=str),
+    )
+
+
+async def lose_unfinished(store: Store) -> int:
+    """Close what a former process left running: its outcome is not known. How many there were."""
+    return await store.run(
+        "update runs set status = ?, closed_at = ? where status = ?", Status.LOST, now(), Status.RUNNING
+    )
+
+
+async def recent(
+    store: Store,
+    *,
+    status: Collection[str] = (),
+    project_id: str | None = None,
+    channel: str | None = None,
+    limit: int = 50,
+) -> list[Row]:
+    """The latest runs, newest first.
+
+    An unknown status is an error: an empty page has to mean "no such runs".
+    """
+    if unknown := set(status) - {str(one) for one in Status}:
+        raise Invalid(
+            f"No such status: {', '.join(sorted(unknown))}. There are: {', '.join(Status)}.",
+            fields=("status",),
+        )
+    wanted = sorted(set(status) or {str(one) for one in Status})
+    where, values = f"status in ({', '.join('?' * len(wanted))})", list(wanted)
+    for name, value in (("project_id", project_id), ("channel", channel)):
+        if value is not None:
+            where, values = f"{where} and {name} = ?", [*values, value]
+    rows = await store.all(
+        f"select * from runs where {where} order by started_at desc, id desc limit ?", *values, limit
+    )
+    return [_row(row) for row in rows]
+
+
+def _row(row: sqlite3.Row) -> Row:
+    values = {field.name: row[field.name] for field in fields(Row)}
+    return Row(**values | {"status": Status(row["status"])})
+
+
+async def find(store: Store, run_id: str) -> Row:
+    """One run by id."""
+    row = await store.one("select * from runs where id = ?", run_id)
+    if row is None:
+        raise NotFound(f"There is no run {run_id}.")
+    return _row(row)
+
+
+async def steps(store: Store, run_id: str) -> list[dict[str, Any]]:
+    """Everything that happened in a run, in order."""
+    rows = await store.all("select at, kind, body from run_steps where run_id = ? order by id", run_id)
+    return [{"at": row["at"], "kind": row["kind"], **json.loads(row["body"])} for row in rows]
+
+
+async def transcript(store: Store, run_id: str) -> list[dict[str, Any]]:
+    """What was said and done in a run, by its id and not by its time: question, tool calls, answer."""
+    await find(store, run_id)
+    said = await store.all(
+        "select role, author, text, at, meta from messages where run_id = ? order by id", run_id
+    )
+    lines = [{"kind": row["role"], **dict(row), "meta": json.loads(row["meta"])} for row in said]
+    done = [one for one in await steps(store, run_id) if one["kind"] in {"tool", "failure", "note"}]
+    opening = [line for line in lines if line["kind"] == "user"]
+    return [*opening, *done, *(line for line in lines if line["kind"] != "user")]
+
+
+async def conversation(store: Store, thread: str, *, limit: int = 40) -> list[Message]:
+    """The last lines of a thread, oldest first, as a model is shown them."""
+    rows = await store.all(
+        "select role, text from messages where thread = ? and role in ('user', 'assistant') order by id desc limit ?",
+        thread,
+        limit,
+    )
+    return [Message(row["role"], row["text"]) for row in reversed(rows)]
+
+
+async def active_threads(
+    store: Store, *, besides: str, hours: float = 6, threads: int = 3, lines: int = 3
+) -> list[tuple[str, Sequence[Message]]]:
+    """The owner's latest conversations on other channels, newest first: (channel, last lines)."""
+    since = (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="milliseconds")
+    rows = await store.all(
+        "select thread, channel, max(id) as last from messages where thread != ? and at >= ?"
+        " and role in ('user', 'assistant') group by thread order by last desc limit ?",
+        besides,
+        since,
+        threads,
+    )
+    return [(row["channel"], await conversation(store, row["thread"], limit=lines)) for row in rows]

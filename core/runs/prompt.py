@@ -1,0 +1,125 @@
+"""What a model is told before the conversation: who it is, for whom, where, and what else is going on.
+
+Everything here is a pure function of values, so that a prompt can be read in a test. Text that somebody else wrote
+goes through `neutral` first: it may not look like the markup that separates one speaker from another.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from core.identity import Identity
+from core.paths import PACKAGE
+from core.runs.turn import Message, Turn
+
+PROMPTS = PACKAGE / "prompts"
+LANGUAGES = {
+    "es": "Spanish",
+    "en": "English",
+    "pt": "Portuguese",
+    "fr": "French",
+    "it": "Italian",
+    "de": "German",
+}
+
+_MARKUP = re.compile(
+    r"<(\|[^|<>\n]{1,40}\|)>"  # <|im_start|>, <|eot_id|>, <|tool_calls_section_begin|>
+    r"|<(｜[^｜<>\n]{1,60}｜)>"  # the same with full-width bars
+    r"|<(/?s|/?bos|/?eos|start_of_turn|end_of_turn|/?tool_call|/?tool_response|/?think)>"
+    r"|<(</?SYS>)>"
+    r"|\[(/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS))\]",
+    re.IGNORECASE,
+)
+
+
+def neutral(text: str) -> str:
+    """The same text, unable to end its own turn: chat-template tokens keep their words and lose their brackets."""
+    return _MARKUP.sub(lambda found: "‹" + next(filter(None, found.groups())) + "›", text)
+
+
+@cache
+def _file(name: str) -> str:
+    path = PROMPTS / name
+    return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
+
+
+def channel_rules(channel: str) -> str:
+    """The rules of a channel; one without a file has none."""
+    return _file(f"channels/{channel}.md") if re.fullmatch(r"[a-z_0-9]+", channel) else ""
+
+
+def clock(identity: Identity, at: datetime) -> str:
+    """The owner's time as a sentence; an unknown time zone falls back to the machine's."""
+    try:
+        local = at.astimezone(ZoneInfo(identity.timezone)) if identity.timezone else at.astimezone()
+    except (ZoneInfoNotFoundError, ValueError):
+        local = at.astimezone()
+    return f"{local:%A %d %B %Y, %H:%M} ({identity.timezone or local.tzname() or 'UTC'})"
+
+
+def system(
+    turn: Turn,
+    identity: Identity,
+    *,
+    language: str,
+    target: str,
+    role: str = "",
+    instructions: str = "",
+    projects: Sequence[str] = (),
+    threads: Sequence[tuple[str, Sequence[Message]]] = (),
+    at: datetime | None = None,
+) -> str:
+    """The system text of an owner's turn. `role` replaces the template's first part, `instructions` are added."""
+    owner = identity.owner_name or "the owner"
+    about = [
+        f"How you speak: {identity.personality}" if identity.personality else "",
+        f"About {owner}: {identity.owner_context}" if identity.owner_context else "",
+    ]
+    template = _file("system.md")
+    if role:
+        template = f"{{role}}\n# Now\n{template.split('# Now', 1)[1]}"
+    text = template.format(
+        role=role,
+        agent_name=identity.agent_name,
+        owner=owner,
+        about="\n".join(filter(None, about)),
+        language=LANGUAGES.get(language.replace("_", "-").split("-")[0], language),
+        instructions=instructions and f"# Instructions of {owner}\n{instructions}",
+        time=clock(identity, at or datetime.now(UTC)),
+        target=target,
+        projects=f"Projects: {', '.join(projects)}." if projects else "",
+        channel=channel_rules(turn.channel),
+        threads=_threads(threads, identity.agent_name),
+        note=turn.context_note and f"# Note\n{turn.context_note}",
+    )
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+
+def _threads(threads: Sequence[tuple[str, Sequence[Message]]], agent: str) -> str:
+    if not threads:
+        return ""
+    blocks = ["# Other conversations of the last hours, for context only"]
+    for channel, messages in threads:
+        blocks.append(f"On {channel}:")
+        for message in messages:
+            text = neutral(" ".join(message.text.split()))
+            who = agent if message.role == "assistant" else "owner"
+            blocks.append(f"- {who}: {text if len(text) <= 300 else text[:299] + '…'}")
+    return "\n".join(blocks)
+
+
+def question(turn: Turn) -> str:
+    """The turn's own text, with the files that came with it."""
+    text = turn.text if turn.sender == "owner" and not turn.sealed else neutral(turn.text)
+    files = [f"[file: {one.name}, {one.mime}, {one.path}]" for one in turn.attachments]
+    return "\n".join(filter(None, (text, *files)))
+
+
+def messages(turn: Turn, system_text: str, before: Sequence[Message] = ()) -> list[dict[str, Any]]:
+    """The conversation in the chat-completions form: system, what was said before, the question."""
+    told = [{"role": "system", "content": system_text}] if system_text else []
+    past = [{"role": one.role, "content": one.text} for one in before if one.text]
+    return [*told, *past, {"role": "user", "content": question(turn)}]

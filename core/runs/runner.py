@@ -1,0 +1,259 @@
+"""Every turn of every surface goes through here, and every ending is recorded before the caller hears of it."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from core.config import Config
+from core.errors import ApxError, ModelUnavailable, NotConfigured, NotFound
+from core.events import (
+    Bus,
+    EngineFailed,
+    FileDelivered,
+    ModelRouted,
+    RunClosed,
+    RunStarted,
+    Said,
+)
+from core.identity import IdentityFile
+from core.paths import Home
+from core.runs import budget, history, prompt, retry, targets
+from core.runs.dispatch import Ask, Dispatch
+from core.runs.gate import Policy
+from core.runs.llm import Models
+from core.runs.loop import Loop
+from core.runs.registry import Tools
+from core.runs.turn import Attachment, Run, Status, Turn
+from core.store import Store
+from core.texts import t
+from core.tool import Context, Tool
+
+if TYPE_CHECKING:
+    from core.outbox import Outbox
+
+log = logging.getLogger(__name__)
+
+SEALED_S = 60.0
+
+
+@dataclass(slots=True)
+class _Active:
+    run: Run
+    work: asyncio.Task[None]
+    closed: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Runner:
+    """`await runner.run(turn)`; the run that comes back says how it went. `ask` is set by whoever can ask the owner."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        bus: Bus,
+        home: Home,
+        config: Config,
+        identity: IdentityFile,
+        outbox: "Outbox",
+        models: Models,
+        tools: Tools,
+        ask: Ask | None = None,
+        services: Mapping[type, Any] | None = None,
+    ) -> None:
+        self.ask = ask
+        self._store = store
+        self._bus = bus
+        self._home = home
+        self._config = config
+        self._identity = identity
+        self._outbox = outbox
+        self._models = models
+        self._tools = tools
+        self._services = {} if services is None else services
+        self._active: dict[str, _Active] = {}
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Runs a former process left unfinished are lost; runs of this one end before the block is left."""
+        if lost := await history.lose_unfinished(self._store):
+            log.info("%d runs of the former process were lost", lost)
+        try:
+            yield
+        finally:
+            active = list(self._active.values())
+            for one in active:
+                one.work.cancel()
+            await asyncio.gather(*(one.closed.wait() for one in active))
+
+    def active(self) -> list[Run]:
+        """The runs that are going on, the oldest first."""
+        return [one.run for one in self._active.values()]
+
+    def cancel(self, run_id: str) -> None:
+        """Stop one run; whoever waits for it gets it back as cancelled."""
+        if run_id not in self._active:
+            raise NotFound(f"There is no active run {run_id}.")
+        self._active[run_id].work.cancel()
+
+    async def run(self, turn: Turn, *, parent: Run | None = None) -> Run:
+        """Answer a turn. What goes wrong as expected is in the run; only cancellation and bugs are raised."""
+        run = await history.begin(self._store, turn, parent.id if parent else None)
+        began = time.monotonic()
+        where: dict[str, Any] = {"run_id": run.id, "project_id": turn.project_id}
+        self._bus.emit(RunStarted(channel=turn.channel, sender=turn.sender, thread=turn.thread, **where))
+        work = asyncio.create_task(self._answer(run))
+        self._active[run.id] = _Active(run, work)
+        try:
+            await work
+        except asyncio.CancelledError:
+            run.status, run.text = Status.CANCELLED, t("run.cancelled", self._identity.language)
+            me = asyncio.current_task()
+            if me is not None and me.cancelling():
+                raise
+        except ApxError as error:
+            run.status, run.text = Status.FAILED, str(error)
+            run.error_kind = error.kind if isinstance(error, ModelUnavailable) else error.code
+        except BaseException:
+            run.status, run.error_kind = Status.FAILED, "bug"
+            run.text = t("run.bug", self._identity.language)
+            raise
+        finally:
+            run.seconds = time.monotonic() - began
+            await asyncio.shield(self._close(run))
+        return run
+
+    async def _close(self, run: Run) -> None:
+        turn = run.turn
+        try:
+            await history.close(self._store, run, author=self._identity.now.agent_name)
+        finally:
+            self._active.pop(run.id).closed.set()
+        self._bus.emit(
+            RunClosed(
+                run_id=run.id,
+                project_id=turn.project_id,
+                channel=turn.channel,
+                thread=turn.thread,
+                status=run.status,
+                text=run.text,
+            )
+        )
+
+    async def _answer(self, run: Run) -> None:
+        limit = run.turn.timeout_s or (SEALED_S if run.turn.sealed else None)
+        try:
+            async with asyncio.timeout(limit) as clock:
+                await (await self._prepare(run, clock.when())).work()
+        except TimeoutError as error:
+            if not clock.expired():
+                raise
+            sentence = t("run.timeout", self._identity.language, seconds=f"{limit:g}")
+            raise ModelUnavailable("timeout", sentence) from error
+
+    async def _prepare(self, run: Run, deadline: float | None) -> Loop:
+        """Everything a conversation needs: the model, the tools, the words, the limits."""
+        turn, settings, lang = run.turn, self._config.now.super_agent, self._identity.language
+        run.target, by = self._select(turn)
+        await history.selected(self._store, run.id, run.target, by)
+        where: dict[str, Any] = {"run_id": run.id, "project_id": turn.project_id}
+        self._bus.emit(ModelRouted(target=run.target, purpose="turn", **where))
+        offered = {tool.name: tool for tool in self._offered(turn)}
+        ask = self.ask if turn.can_ask and not turn.sealed else None
+        policy = Policy(settings.permission_mode, frozenset(settings.allowed_tools), ask is not None)
+        if turn.sealed:
+            # Its tools only write down a decision: whoever asked acts on it, under the contact's posture.
+            policy = Policy("total", frozenset(), can_ask=False)
+        return Loop(
+            run=run,
+            models=self._models,
+            dispatch=Dispatch(offered, self._context(run), policy, ask),
+            budget=budget.Budget(budget.steps(turn.channel, settings, turn.max_iters)),
+            messages=await self._messages(run),
+            tools=[tool.schema() for tool in offered.values()],
+            say=lambda piece: None if turn.sealed else self._bus.emit(Said(text=piece, **where)),
+            record=lambda kind, body: history.step(self._store, run.id, kind, body),
+            failed=lambda error: self._bus.emit(
+                EngineFailed(target=run.target, kind=error.kind, reason=str(error), **where)
+            ),
+            lang=lang,
+            patience=retry.SEALED if turn.sealed else retry.Patience(),
+            decides=turn.sealed,
+            deadline=deadline,
+        )
+
+    def _select(self, turn: Turn) -> tuple[str, str]:
+        """The exact model of a turn and who chose it; nothing is put in the place of one that is missing."""
+        settings, lang = self._config.now.super_agent, self._identity.language
+        model = turn.model or settings.model
+        if not settings.enabled:
+            raise NotConfigured(t("run.not_enabled" if model else "run.not_set", lang))
+        if not model:
+            raise NotConfigured(t("run.no_model", lang))
+        return str(targets.parse(model)), "turn" if turn.model else "super_agent.model"
+
+    def _offered(self, turn: Turn) -> tuple[Tool, ...]:
+        """Exactly the turn's tools where it names them; else the channel's, and only for the owner."""
+        if turn.tools is not None:
+            return turn.tools
+        return self._tools.of(turn.channel) if turn.sender == "owner" and not turn.sealed else ()
+
+    async def _messages(self, run: Run) -> list[dict[str, Any]]:
+        turn = run.turn
+        if turn.sealed:
+            return prompt.messages(turn, turn.system or "")
+        settings = self._config.now.super_agent
+        before = list(turn.previous)
+        if not before and turn.thread:
+            # The question itself was stored when the run began: it is the last line.
+            before = (await history.conversation(self._store, turn.thread, limit=41))[:-1]
+        owner = turn.sender == "owner"
+        rows = (
+            await self._store.all("select name from projects where id != 'default' order by name")
+            if owner
+            else []
+        )
+        text = turn.system or prompt.system(
+            turn,
+            self._identity.now,
+            language=self._identity.language,
+            target=run.target,
+            role=settings.system,
+            instructions=settings.instructions,
+            projects=[row["name"] for row in rows],
+            threads=await history.active_threads(self._store, besides=turn.thread) if owner else (),
+        )
+        return prompt.messages(turn, text, before)
+
+    def _context(self, run: Run) -> Context:
+        async def attach(file: Attachment) -> None:
+            if any(one.media_id == file.media_id for one in run.files):
+                return  # the same file twice is once
+            run.files.append(file)
+            self._bus.emit(
+                FileDelivered(
+                    run_id=run.id,
+                    project_id=run.turn.project_id,
+                    media_id=file.media_id,
+                    name=file.name,
+                    kind=file.kind,
+                    size=file.size,
+                    caption=file.caption,
+                )
+            )
+
+        return Context(
+            store=self._store,
+            bus=self._bus,
+            home=self._home,
+            config=self._config,
+            identity=self._identity,
+            outbox=self._outbox,
+            turn=run.turn,
+            run_id=run.id,
+            attach=None if run.turn.sealed else attach,
+            services=self._services,
+        )
