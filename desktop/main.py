@@ -91,9 +91,9 @@ async def _session(home: Home, stage: Stage, leaving: asyncio.Event) -> None:
     stage.window.retried.connect(again.set)
     try:
         async with _opened(home) as app:
-            from desktop import wiring
+            from desktop import phone_door, wiring
 
-            async with wiring.joined(app, stage, _phone(app)):
+            async with wiring.joined(app, stage, phone_door.of(app)):
                 await leaving.wait()
     except (ApxError, OSError) as error:
         stage.fail(str(error))
@@ -106,14 +106,12 @@ async def _session(home: Home, stage: Stage, leaving: asyncio.Event) -> None:
 @asynccontextmanager
 async def _opened(home: Home) -> AsyncIterator["App"]:
     # In a thread, so that the window answers while a second of imports goes by.
-    modules = await asyncio.to_thread(lambda: [importlib.import_module(n) for n in ("core.app", "bridge.main")])
-    app_module, bridge = modules
-    async with app_module.App.open(home, bridge.parts()) as app:
+    names = ("core.app", "core.log", "bridge.parts", "core.api.server")
+    core, log, bridge, api = await asyncio.to_thread(lambda: [importlib.import_module(name) for name in names])
+    home.make()
+    log.to_file(home, "info")
+    async with core.App.open(home, [*bridge.parts(), api.serve]) as app:
         yield app
-
-
-def _phone(app: "App") -> object:
-    return None
 
 
 async def _first(*events: asyncio.Event) -> None:

@@ -106,14 +106,14 @@ class Buttons(QWidget):
     def retitle(self) -> None:
         said, talk = self._words, self._question.kind == "conversation"
         who = self._question.who
-        self.yes.setText(said(("question.send" if talk else "question.allow") + self._short))
-        self.other.setText(said("question.write" + self._short))
-        self.no.setText(said("question.leave" if talk else "question.deny"))
-        self.send.setText(said("question.send_mine"))
-        self.back.setText(said("question.back"))
+        self.yes.setText(said(("card.send" if talk else "card.allow") + self._short))
+        self.other.setText(said("card.write" + self._short))
+        self.no.setText(said("card.leave" if talk else "card.deny"))
+        self.send.setText(said("card.send_mine"))
+        self.back.setText(said("card.back"))
         for button in (self.yes, self.other, self.no, self.send):
             pieces.name(button, f"{button.text()}: {who}" if who else button.text())
-        pieces.name(self.field, said("question.field"))
+        pieces.name(self.field, said("card.field"))
 
     def _yes(self) -> None:
         self._give("send" if self._question.kind == "conversation" else "allow", self._question.draft)
@@ -176,9 +176,9 @@ class QuestionCard(pieces.Card):
     def retitle(self) -> None:
         said, question = self._words, self._question
         permission = question.kind == "permission"
-        self.chip.say(said("question.permission" if permission else "question.waits"), "warn")
+        self.chip.say(said("card.permission" if permission else "card.waits"), "warn")
         self.who.say(question.who)
-        self.draft.setText(question.draft if permission else said("question.draft", draft=question.draft))
+        self.draft.setText(question.draft if permission else said("card.draft", draft=question.draft))
 
 
 class QuestionList(QWidget):
@@ -212,6 +212,6 @@ class QuestionList(QWidget):
                 self._cards[question.id] = (question, card)
                 self.column.insertWidget(place, card)
         rest = len(self._questions.open) - len(shown)
-        self.more.setText(self._words("question.more", n=rest))
+        self.more.setText(self._words("card.more", n=rest))
         self.more.setVisible(rest > 0)
         self.setVisible(bool(shown))

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.paths import Home
 from desktop.messages import Entry, File, Kind
 from desktop.questions import Question
 
@@ -86,7 +87,7 @@ class Step:
     ms: int
 
 
-async def history(store: "Store", thread: str) -> list[Entry]:
+async def history(store: "Store", home: Home, thread: str) -> list[Entry]:
     """The whole conversation of a thread, with the tools and files of its runs where they happened."""
     rows = await store.all("select role, text, run_id, at, meta from messages where thread = ? order by id", thread)
     tools: dict[str, list[Entry]] = {}
@@ -101,16 +102,23 @@ async def history(store: "Store", thread: str) -> list[Entry]:
         "select m.* from media m join runs r on r.id = m.run_id where m.direction = 'out' and r.thread = ? order by m.id",
         thread,
     ):
-        file = File(row["name"], row["kind"], row["size"], Path(row["path"]))
+        file = File(row["name"], row["kind"], row["size"], home.root / row["path"])
         entry = Entry(Kind.FILE, row["name"], row["created_at"], row["run_id"], file=file)
         files.setdefault(row["run_id"], []).append(entry)
     entries: list[Entry] = []
+    asked = ""
     for row in rows:
         kind = _KINDS[row["role"]]
         run_id = row["run_id"] or ""
-        if kind is Kind.AGENT:
+        if kind is not Kind.OWNER:
             entries += tools.pop(run_id, [])
-        entries.append(Entry(kind, row["text"], row["at"], run_id))
+        if kind is Kind.OWNER:
+            asked = row["text"]
+        failed = kind is Kind.NOTE and json.loads(row["meta"]).get("status") == "failed"
+        entry = Entry(Kind.ERROR if failed else kind, row["text"], row["at"], run_id)
+        if failed:
+            entry.result, entry.action = asked, "again"
+        entries.append(entry)
         if kind is Kind.AGENT:
             entries += files.pop(run_id, [])
     return entries
@@ -131,10 +139,10 @@ def _tool(body: str, at: str, run_id: str) -> Entry:
     )
 
 
-async def media_path(store: "Store", media_id: str) -> Path | None:
+async def media_path(store: "Store", home: Home, media_id: str) -> Path | None:
     """Where the checked copy of a file is."""
     row = await store.one("select path from media where id = ?", media_id)
-    return Path(row["path"]) if row else None
+    return home.root / row["path"] if row else None  # an absolute path stays what it is
 
 
 async def questions(store: "Store") -> list[Question]:
@@ -251,3 +259,36 @@ async def steps(store: "Store", round_id: str) -> list[Step]:
         Step(datetime.fromisoformat(row["at"]), row["name"], json.loads(row["detail"] or "{}"), row["ms"])
         for row in rows
     ]
+
+
+async def kept(store: "Store", key: str) -> str | None:
+    """A small thing the desktop remembers."""
+    row = await store.one("select value from settings where key = ?", key)
+    return row["value"] if row else None
+
+
+async def keep(store: "Store", key: str, value: str) -> None:
+    """Remember a small thing."""
+    await store.run(
+        "insert into settings (key, value) values (?, ?) on conflict (key) do update set value = excluded.value",
+        key,
+        value,
+    )
+
+
+async def claim(store: "Store", channel: str) -> tuple[int, str] | None:
+    """Who asks to be the owner of a bot: number and name."""
+    told = json.loads(await kept(store, f"telegram.claim.{channel}") or "{}")
+    if told.get("state") != "open":
+        return None
+    return int(told["user_id"]), str(told["name"])
+
+
+async def settle_claim(store: "Store", channel: str, *, declined: bool) -> None:
+    """The owner has decided: a declined person is not asked about again, an accepted one needs no claim."""
+    key = f"telegram.claim.{channel}"
+    told = json.loads(await kept(store, key) or "{}")
+    if declined and told:
+        await keep(store, key, json.dumps(told | {"state": "declined"}))
+    else:
+        await store.run("delete from settings where key = ?", key)

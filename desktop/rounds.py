@@ -54,7 +54,7 @@ class RoundCard(Press):
         if one.seconds is not None and one.state == "closed":
             more = f"· {when.span(one.seconds)}"
         elif one.phone_state and one.phone_state != "ready":
-            more = f"· {words(f'phone.{one.phone_state}.short')}"
+            more = f"· {words.known(f'phone.{one.phone_state}.short', one.phone_state)}"
         else:
             more = ""
         self.column.addLayout(pieces.row(pieces.label(at, "strong"), pieces.label(more, "small"), 1, gap=4))
@@ -103,7 +103,7 @@ class Detail(Card):
         said = self._words
         self.title.setText(said("round.title", at=when.clock(one.started_at)))
         self.replay.setText(said("round.replay"))
-        facts = [one.why] if one.why else []
+        facts = [said.known(f"phone.{one.why}.short", said.known(one.why, one.why))] if one.why else []
         if one.source == "notifications":
             facts.append(said("round.from_notifications"))
         if one.report:

@@ -136,6 +136,18 @@ class Stage(QObject):
         """Light, dark, or as the system."""
         theme.apply(self._app, mode)
 
+    def fail(self, why: str) -> None:
+        """The core could not be opened: say why, where there is room for it."""
+        self.chat.refuse("composer.failed")
+        self.face.close()
+        self.window.fail(why)
+        self.window.bring()
+
+    def recover(self) -> None:
+        """Another try begins."""
+        self.chat.refuse("composer.opening")
+        self.window.recover()
+
     def close(self) -> None:
         """Take everything off the screen."""
         self.window.remember()

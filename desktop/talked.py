@@ -41,6 +41,14 @@ def verdict(talked: Talked) -> tuple[str, str]:
     }.get(talked.state, ("done.left", "quiet"))
 
 
+def reason(kept: str, words: Words) -> str:
+    """Why something was left, in words; a model's own reason is words already."""
+    kind = kept.partition(":")[2] if kept.startswith("model:") else ""
+    if kind:
+        return words.known(f"model.{kind}", kept)
+    return words.known(f"report.why.{kept}", words.known(kept, kept) if "." in kept else kept)
+
+
 class TalkedRow(QFrame):
     """What a round did with one conversation; a decision that waits has its buttons here."""
 
@@ -89,14 +97,14 @@ class TalkedRow(QFrame):
 
     def _line(self, spoken: Spoken) -> Masked:
         said = self._words
-        if spoken.text:
+        if spoken.text and spoken.kind in {"", "text", "link"}:
             text = f"“{spoken.text}”"
         else:
-            kind = f"message.{spoken.kind}"
-            known = {"voice", "audio", "image", "video", "sticker", "document", "call", "deleted", "location", "contact"}
-            text = said(kind if spoken.kind in known else "message.other")
+            text = said.known(f"message.{spoken.kind}", said("message.other"))
             if spoken.seconds:
                 text += f" {spoken.seconds // 60}:{spoken.seconds % 60:02d}"
+            if spoken.text:
+                text += f" “{spoken.text}”"
         group = self.talked.kind in {"group", "community"} and spoken.sender
         text = f"{spoken.sender}: {text}" if group else text
         return Masked(text, codes.mask(text))
@@ -106,10 +114,10 @@ class TalkedRow(QFrame):
         if talked.question is not None:
             return ""
         if talked.outcome in {"rejected", "not_sent", "unknown"} and talked.outcome_why:
-            return talked.outcome_why
+            return self._words.known(talked.outcome_why, talked.outcome_why)
         if talked.decision in {"reply", "ask_owner"} and talked.said:
             return f"“{talked.said}”"
-        return talked.reason
+        return reason(talked.reason, self._words)
 
     def _asked(self, talked: Talked, answer: Answer) -> QFrame:
         box = QFrame()
@@ -122,7 +130,7 @@ class TalkedRow(QFrame):
             column.addWidget(pieces.label(question.text, wrap=True))
         if question.draft:
             column.addWidget(
-                pieces.label(self._words("question.draft", draft=question.draft), "small", wrap=True)
+                pieces.label(self._words("card.draft", draft=question.draft), "small", wrap=True)
             )
         column.addWidget(Buttons(question, answer, self._words))
         return box

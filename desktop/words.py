@@ -22,6 +22,13 @@ class Words(QObject):
     def __call__(self, key: str, **values: Any) -> str:
         return t(key, self.lang, **values)
 
+    def known(self, key: str, otherwise: str) -> str:
+        """The text of a key that somebody else made; what is no key is shown as it is."""
+        try:
+            return t(key, self.lang)
+        except KeyError:
+            return otherwise
+
     def speak(self, lang: str) -> None:
         """Change the language, on every screen that is open too."""
         if lang != self.lang:

@@ -181,7 +181,8 @@ class Whole(QSpinBox):
         super().__init__()
         self.setRange(low, high)
         self.setKeyboardTracking(False)
-        self.setMaximumWidth(140)
+        self.setFixedWidth(116)
+        self.lineEdit().setTextMargins(10, 0, 0, 0)
         self.valueChanged.connect(lambda _: self.changed.emit())
 
     def wheelEvent(self, event: object) -> None:
@@ -206,7 +207,8 @@ class Decimal(QDoubleSpinBox):
         self.setRange(low, high)
         self.setDecimals(1)
         self.setKeyboardTracking(False)
-        self.setMaximumWidth(140)
+        self.setFixedWidth(116)
+        self.lineEdit().setTextMargins(10, 0, 0, 0)
         self.valueChanged.connect(lambda _: self.changed.emit())
 
     def wheelEvent(self, event: object) -> None:

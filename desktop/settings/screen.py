@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QItemSelectionModel, QStringListModel, Qt
+from PySide6.QtCore import QItemSelectionModel, QStringListModel, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QListView, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from desktop import pieces
@@ -63,6 +63,8 @@ class Heading(QWidget):
 class SettingsScreen(Screen):
     """One page at a time."""
 
+    opened = Signal(str)
+
     def __init__(self, words: Words, pages: Sequence[tuple[str, Callable[[], Page]]]) -> None:
         super().__init__(words, "settings")
         self._pages = dict(pages)
@@ -120,6 +122,7 @@ class SettingsScreen(Screen):
             self.built[key] = page
             self._places[key] = self.stack.addWidget(_scrolled(page))
         self.stack.setCurrentIndex(self._places[key])
+        self.opened.emit(key)
 
 
 def _scrolled(page: QWidget) -> QScrollArea:
