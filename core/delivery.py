@@ -5,7 +5,6 @@ bound, sniffed, hashed, and copied under its hash. Nothing is read from the orig
 """
 
 import asyncio
-import hashlib
 import os
 import re
 import stat
@@ -226,7 +225,7 @@ def _read(real: Path, verdict: Callable[[Facts], str | None], max_bytes: int) ->
 
 def _keep(data: bytes, folder: Path, ending: str) -> tuple[Path, str]:
     """Store bytes under their hash. What lies there already is written again unless it is the same."""
-    digest = hashlib.sha256(data).hexdigest()
+    digest = filetypes.digest(data)
     path = folder / f"{digest[:16]}.{ending}"
     if path.is_symlink() or not path.is_file() or path.read_bytes() != data:
         handle, fresh = tempfile.mkstemp(dir=folder, prefix=".")

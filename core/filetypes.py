@@ -3,6 +3,7 @@
 Each check walks the format as far as it says where the file ends, because what hides usually hides behind the end.
 """
 
+import hashlib
 import io
 import json
 import re
@@ -280,6 +281,11 @@ TYPES: dict[str, Type] = {
     "zip": Type("document", "application/zip", _zip),
 }
 _ZIPS = frozenset({"docx", "xlsx", "pptx", "zip"})
+
+
+def digest(data: bytes) -> str:
+    """What these bytes are known by."""
+    return hashlib.sha256(data).hexdigest()
 
 
 def extension(name: str) -> str:

@@ -45,7 +45,8 @@ Buttons = tuple[tuple[Button, ...], ...]
 class Message:
     """What is to be said, to whom: `to` is "owner" or an address of the channel.
 
-    The same `key` is queued once. `origin` says what it came from (round_id, run_id, question_id).
+    The same `key` is queued once. `markup` reads the text as Markdown; without it every letter stands for
+    itself, as it must where others had a hand in the text. `origin` says what it came from (round_id, run_id).
     """
 
     channel: str
@@ -55,12 +56,19 @@ class Message:
     path: str = ""
     name: str = ""
     buttons: Buttons = ()
+    markup: bool = False
     key: str | None = None
     origin: Mapping[str, str] = field(default_factory=dict)
 
     def payload(self) -> dict[str, Any]:
         """What the row keeps beside its columns."""
-        return {"text": self.text, "path": self.path, "name": self.name, "buttons": packed(self.buttons)}
+        return {
+            "text": self.text,
+            "path": self.path,
+            "name": self.name,
+            "buttons": packed(self.buttons),
+            "markup": self.markup,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

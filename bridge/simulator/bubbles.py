@@ -191,7 +191,7 @@ class Bubbles:
         caption = self.lines(message.text) * LINE + 20 if message.text else 0.0
         row, main, y = self._frame(
             message,
-            "conversation_row_image" if message.kind == "photo" else "conversation_row_video",
+            "conversation_row_" + ("image" if message.kind == "photo" else message.kind),
             640,
             620 + caption,
             named,
@@ -314,11 +314,10 @@ class Bubbles:
         if message.kind == "sticker":
             main.add(Node(IMAGE, inner, p + "sticker_image", desc=words, fill="photo"))
         elif message.kind == "location":
-            main.add(
-                Node(
-                    IMAGE, inner, p + "thumb", desc=f"{words}: {message.title or message.text}", fill="photo"
-                )
-            )
+            place = Box(inner.left, inner.bottom - m.px(70), inner.right, inner.bottom)
+            picture = Box(inner.left, inner.top, inner.right, place.top)
+            main.add(Node(FRAME, picture, p + "map_frame", desc=words, fill="photo"))
+            main.add(Node(TEXT, place, p + "location_name", text=message.title or message.text))
         else:
             id = {"poll": "poll_name", "contact": "vcard_text", "call": "call_title"}.get(message.kind, "")
             title = message.title or message.text if message.kind in ("poll", "contact") else words

@@ -14,6 +14,8 @@ LOADS = 30  # messages more for each visit to the top
 def chat_screen(app: WhatsApp, chat: Chat, m: Metrics) -> Node:
     """The chat where it is scrolled to."""
     p = app.package + ":id/"
+    if chat.unread:
+        app.mark_read(chat)  # it was opened behind the lock, and now it is seen
     lifted = KEYBOARD if app.keyboard and not app.faults.is_set("keyboard_covers") else 0
     lines = min(5, chat.draft.count("\n") + 1 + len(chat.draft) // 30) if chat.draft else 1
     foot = m.down - lifted - 166 - 50 * (lines - 1)

@@ -6,6 +6,7 @@ dump does.
 
 import base64
 import hashlib
+import zlib
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -115,7 +116,7 @@ def _text(value: str, redact: bool, kind: str = "String") -> str:
 def _record(r: Record, android: int, faults: Faults, redact: bool) -> str:
     glued = android <= 10 or faults.is_set("glued_key")
     head = (
-        f"    NotificationRecord(0x{abs(hash(r.key)) & 0xFFFFFFF:08x}: pkg={r.package} "
+        f"    NotificationRecord(0x{zlib.crc32(r.key.encode()) & 0xFFFFFFF:08x}: pkg={r.package} "
         f"user=UserHandle{{{r.user}}} "
     )
     head += f"id={r.id} tag={r.tag or 'null'} "

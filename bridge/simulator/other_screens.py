@@ -128,14 +128,16 @@ def modal(app: WhatsApp, m: Metrics) -> Node:
     text = say(app.locale, words.get(which, "update"))
     if which == "two_step_pin":
         root.add(Node(TEXT, m.box(120, 600, 960, 720), p + "enter_code_title", text=text))
-        root.add(Node("android.widget.EditText", m.box(300, 780, 780, 900), p + "code", tap=lambda: None))
+        root.add(
+            Node("android.widget.EditText", m.box(300, 780, 780, 900), p + "two_fa_code", tap=lambda: None)
+        )
     elif which == "app_lock":
         root.add(Node(TEXT, m.box(120, 900, 960, 1000), p + "app_lock_title", text=text))
         root.add(
             Node(BUTTON, m.box(300, 1400, 780, 1520), p + "unlock_button", text="Unlock", tap=lambda: None)
         )
     elif which == "update_required":
-        root.add(Node(TEXT, m.box(120, 900, 960, 1050), p + "software_too_old", text=text))
+        root.add(Node(TEXT, m.box(120, 900, 960, 1050), p + "software_expiring", text=text))
         update = Node(
             BUTTON,
             m.box(300, 1400, 780, 1520),
@@ -145,7 +147,7 @@ def modal(app: WhatsApp, m: Metrics) -> Node:
         )
         root.add(update)
     else:
-        root.add(Node(TEXT, m.box(120, 1500, 960, 1650), p + "sheet_title", text=text))
+        root.add(Node(TEXT, m.box(120, 1500, 960, 1650), p + "backup_title", text=text))
         on = lambda: app.touch_forbidden("backup turned on")  # noqa: E731
         root.add(Node(BUTTON, m.box(120, 1900, 960, 2020), p + "primary_button", text="OK", tap=on))
         root.add(

@@ -69,6 +69,7 @@ class SimPhone:
         self.event_listeners: set[Callable[[tuple[datetime, str, str]], None]] = set()
         self.inbox = Inbox(self)
         self.whatsapp.on_read = self.inbox.clear
+        self.whatsapp.visible = lambda: self.usable
         self.touches: list[tuple[int, int]] = []
         self.finger: tuple[int, int, float] | None = None
         self.keys: list[int] = []
@@ -170,6 +171,7 @@ class SimPhone:
         if package in (BUSINESS, "com.whatsapp") and package not in self.apps:
             app = WhatsApp(locale=self.locale, now=self.now, faults=self.faults, package=package)
             app.on_read = self.inbox.clear
+            app.visible = lambda: self.usable
             self.apps[package] = app
         if package == ADB_KEYBOARD.partition("/")[0] and ADB_KEYBOARD not in self.imes:
             self.imes.append(ADB_KEYBOARD)

@@ -2,12 +2,15 @@
 
 import struct
 import zlib
+from textwrap import wrap
 
 from bridge.simulator.layout import Node
+from bridge.simulator.letters import rows
 from bridge.simulator.phone import SimPhone
 from bridge.simulator.render import screen
 
-COLOURS: dict[str, tuple[int, int, int]] = {
+Colour = tuple[int, int, int]
+COLOURS: dict[str, Colour] = {
     "bar": (247, 247, 250),
     "wall": (239, 234, 226),
     "mine": (217, 253, 211),
@@ -21,17 +24,18 @@ COLOURS: dict[str, tuple[int, int, int]] = {
     "quote": (228, 240, 226),
     "dark": (24, 26, 32),
 }
+DOT, ADVANCE, LINE = 2, 12, 28
 PAPER, INK, LIGHT = (255, 255, 255), (60, 66, 72), (230, 235, 240)
 
 
 class Picture:
     """Rows of RGB, at half of the screen's size while it is drawn."""
 
-    def __init__(self, width: int, height: int, colour: tuple[int, int, int]) -> None:
+    def __init__(self, width: int, height: int, colour: Colour) -> None:
         self.width, self.height = width, height
         self.rows = [bytearray(bytes(colour) * width) for _ in range(height)]
 
-    def fill(self, left: int, top: int, right: int, bottom: int, colour: tuple[int, int, int]) -> None:
+    def fill(self, left: int, top: int, right: int, bottom: int, colour: Colour) -> None:
         left, right = max(0, left), min(self.width, right)
         if left >= right:
             return
@@ -39,20 +43,26 @@ class Picture:
         for row in self.rows[max(0, top) : max(0, min(self.height, bottom))]:
             row[left * 3 : right * 3] = line
 
-    def words(
-        self, text: str, left: int, top: int, right: int, bottom: int, colour: tuple[int, int, int]
-    ) -> None:
-        """Words as bars of their length, line by line: legible is what the tree is for."""
-        size = max(4, min(14, bottom - top))
-        x, y = left, top
-        for word in text.split():
-            wide = max(3, len(word) * size // 2)
-            if x + wide > right and x > left:
-                x, y = left, y + size * 2
-            if y + size > bottom:
+    def words(self, text: str, box: tuple[int, int, int, int], colour: Colour) -> None:
+        """Text in lines, as much of it as fits into left, top, right, bottom."""
+        left, top, right, bottom = box
+        columns = max(1, (right - left) // ADVANCE)
+        lines = [part for line in text.split("\n") for part in wrap(line, columns) or [""]]
+        if "\n" not in text and len(text) <= columns + 3:
+            lines = [text]  # the dots are wider than real letters: what nearly fits is one line
+        for i, line in enumerate(lines):
+            y = top + i * LINE
+            if i and y + 7 * DOT > bottom:
                 return
-            self.fill(x, y + size // 4, min(right, x + wide), y + size, colour)
-            x += wide + size // 2
+            for j, character in enumerate(line):
+                self._letter(character, left + j * ADVANCE, y, colour)
+
+    def _letter(self, character: str, x: int, y: int, colour: Colour) -> None:
+        for row, dots in enumerate(rows(character)):
+            for column in range(5):
+                if dots & (16 >> column):
+                    at = x + column * DOT
+                    self.fill(at, y + row * DOT, at + DOT, y + (row + 1) * DOT, colour)
 
 
 def draw(phone: SimPhone) -> Picture:
@@ -64,17 +74,34 @@ def draw(phone: SimPhone) -> Picture:
     picture = Picture(wide // 2, tall // 2, LIGHT if other else PAPER)
     if not other:
         _paint(screen(phone), picture, INK)
+        picture.words(f"{phone.now():%H:%M}", (30, 20, wide // 2, 60), INK)
+        if phone.keyboard_shown:
+            _keyboard(picture)
     return picture
 
 
-def _paint(node: Node, picture: Picture, ink: tuple[int, int, int]) -> None:
+def _keyboard(picture: Picture) -> None:
+    """A dump does not contain the keyboard; a picture does."""
+    top = picture.height - (800 + 72) // 2
+    picture.fill(0, top, picture.width, picture.height, COLOURS["quote"])
+    for row, keys in enumerate(("qwertyuiop", "asdfghjkl", "zxcvbnm")):
+        step = picture.width // 10
+        for i, key in enumerate(keys):
+            x = i * step + (10 - len(keys)) * step // 2
+            y = top + 30 + row * 80
+            picture.fill(x + 4, y, x + step - 4, y + 66, PAPER)
+            picture.words(key, (x + step // 2 - 6, y + 20, x + step, y + 60), INK)
+
+
+def _paint(node: Node, picture: Picture, ink: Colour) -> None:
     box = [v // 2 for v in node.box]
     if node.fill in COLOURS and not (node.text and node.fill == "accent"):
         picture.fill(box[0], box[1], box[2], box[3], COLOURS[node.fill])
         ink = LIGHT if node.fill in ("dark", "badge", "button") else INK
-    if node.text:
+    text = node.text or (node.desc if node.id.endswith("/toolbar_logo") else "")
+    if text:
         colour = COLOURS["accent"] if node.fill == "accent" else ink
-        picture.words(node.text, box[0] + 2, box[1] + 4, box[2], box[3], colour)
+        picture.words(text, (box[0] + 2, box[1] + 4, box[2], box[3]), colour)
     for child in node.children:
         _paint(child, picture, ink)
 

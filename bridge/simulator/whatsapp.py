@@ -34,6 +34,7 @@ class WhatsApp:
         self.opened_chats: list[str] = []
         self.violations: list[str] = []
         self.on_read: Callable[[Chat], None] = lambda chat: None
+        self.visible: Callable[[], bool] = lambda: True  # behind a lock, nothing is read
         self.screens: list[tuple[str, str]] = []  # empty: not running
         self.modal = ""
         self.list_offset = 0
@@ -158,7 +159,7 @@ class WhatsApp:
         return False
 
     def open(self, chat: Chat) -> None:
-        """Show a chat, which marks it read for everybody to see."""
+        """Show a chat, which marks it read for everybody to see as soon as it can be seen."""
         if chat.kind == COMMUNITY:
             self.screens.append(("community", chat.id))
             return
@@ -175,7 +176,8 @@ class WhatsApp:
         self.divider = None
         if chat.unread and (fresh := [m for m in chat.messages if not m.outgoing][-chat.unread :]):
             self.divider = (fresh[0].id, chat.unread)
-        self.mark_read(chat)
+        if self.visible():
+            self.mark_read(chat)
 
     def mark_read(self, chat: Chat) -> None:
         if chat.unread or chat.marked_unread:

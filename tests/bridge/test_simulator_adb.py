@@ -175,6 +175,29 @@ async def test_a_dropped_phone_goes_offline_and_comes_back_on_its_port(rig: Rig)
     assert await rig.shell("echo back") == "back\n"
 
 
+async def test_a_phone_that_vanishes_without_a_word_still_looks_connected(rig: Rig) -> None:
+    await rig.device.drop(fin=False)
+    assert f"{rig.device.address}\tdevice" in await ask(rig.port, "host:devices")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.2):
+            await _hang(rig)
+    await ask(rig.port, f"host:disconnect:{rig.device.address}")
+    await connect(rig.port, rig.device.address)
+    assert await rig.shell("echo back") == "back\n"
+
+
+async def _hang(rig: Rig) -> None:
+    """A shell over the server's socket, which nobody answers."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", rig.port)
+    try:
+        for request in (f"host:transport:{rig.device.address}", "shell:true"):
+            writer.write(f"{len(request):04x}{request}".encode())
+            assert await reader.readexactly(4) == b"OKAY"
+        await reader.read()
+    finally:
+        writer.close()
+
+
 async def test_a_connection_can_break_in_the_middle_of_an_answer(rig: Rig) -> None:
     rig.device.faults.set("drop_mid_output", 300, times=1)
     _, out, _ = await rig.adb("exec-out", "uiautomator dump /dev/tty")

@@ -254,9 +254,12 @@ async def test_locks_keep_everybody_out() -> None:
     await user.run("input keyevent 224; wm dismiss-keyguard")
     assert await user.texts("keyguard_pin_view") == [""]
     assert "deviceLocked=1" in await user.run("dumpsys trust")
+    await user.run("am start -a android.intent.action.VIEW -d https://wa.me/34600100101 -p com.whatsapp")
+    assert user.phone.read_chats == []
     user.phone.keyguard = "swipe"
     await user.run("wm dismiss-keyguard")
-    assert await user.texts("fab") == [""]
+    assert await user.texts("conversation_contact_name") == ["Lucía Ferrer"]
+    assert user.phone.read_chats == ["34600100101@s.whatsapp.net"]
 
 
 async def test_the_keyboard_helper_needs_to_be_there_and_to_be_connected() -> None:

@@ -1,0 +1,280 @@
+"""Telegram as a part of the app: one connection for each configured bot, following the settings as they change.
+
+Names: a bot is known by the name of its entry in `telegram.channels`. Its outbox channel is "telegram:NAME",
+and the first one is "telegram" as well.
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from core.channels import telegram_people
+from core.channels.telegram_intake import ButtonPress, Intake
+from core.channels.telegram_out import Sender
+from core.channels.telegram_poll import Poller, Timing
+from core.channels.telegram_wire import Line, guard_logs
+from core.errors import Invalid, NotConfigured, NotFound
+from core.events import ChannelState, ConfigChanged
+from core.message import Message, Receipt
+from core.settings import Channel
+from core.texts import t
+
+if TYPE_CHECKING:
+    from core.app import App
+
+log = logging.getLogger(__name__)
+
+ENVIRONMENT = ("TELEGRAM_BOT_TOKEN", "BOT_TELEGRAM_TOKEN")
+
+
+class Connection:
+    """One bot: its poll, its intake, its way out. Lives inside `open`."""
+
+    def __init__(
+        self, telegram: "Telegram", name: str, token: str, api_base: str, *, first: bool, timing: Timing
+    ) -> None:
+        app = telegram.app
+        self.name, self._app, self._first = name, app, first
+        self._telegram = telegram
+
+        def line() -> Line:
+            return Line(token, api_base, poll_s=timing.poll_s, slack_s=timing.slack_s)
+
+        # Its own connection, so that a poll that is thrown away takes no message with it.
+        self.line = line()
+        self.poller = Poller(
+            app.store,
+            line,
+            timing,
+            stored=self._stored,
+            state=self._state,
+            interval_s=lambda: max(app.config.now.telegram.poll_interval_ms / 1000, 0.3),
+        )
+        self.intake = Intake(
+            app,
+            self.line,
+            timing,
+            name=name,
+            channel=self.channel,
+            bot=lambda: (self.poller.bot_id, self.poller.username),
+            presses=telegram.presses,
+        )
+        self._sender = Sender(app.store, name, self.line, self._to_chat, lambda: app.identity.language)
+
+    def channel(self) -> Channel:
+        """The settings of this bot as they are now."""
+        return next(
+            (one for one in self._telegram.channels() if one.name == self.name), Channel(name=self.name)
+        )
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Connected until the block is left."""
+        tasks = [asyncio.create_task(self.poller.run()), asyncio.create_task(self.intake.run())]
+        for task in tasks:
+            task.add_done_callback(_log_bug)
+        names = [f"telegram:{self.name}", *(["telegram"] if self._first else [])]
+        leave = [self._app.outbox.serve(name, self._sender.send, self._sender.split) for name in names]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*(one() for one in leave))
+            await self.line.hang_up()
+
+    def _to_chat(self, to: str) -> str:
+        return telegram_people.owner_chat(self.channel()) if to == "owner" else to
+
+    def _stored(self) -> None:
+        self.intake.wake.set()
+
+    def _state(self, state: str, detail: str) -> None:
+        self._app.bus.emit(ChannelState(channel=f"telegram:{self.name}", state=state, detail=detail))
+        if state == "online":
+            self.intake.wake.set()
+            for name in (f"telegram:{self.name}", *(("telegram",) if self._first else ())):
+                self._app.outbox.hurry(name)
+
+
+def _log_bug(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (bug := task.exception()):
+        log.error("A Telegram task met a bug", exc_info=bug)
+
+
+class Telegram:
+    """All bots. `on_button` says who takes a press; found through `app.services[Telegram]`."""
+
+    def __init__(self, app: "App", timing: Timing) -> None:
+        self.app, self._timing = app, timing
+        self.presses: dict[str, ButtonPress] = {}
+        self.connections: dict[str, Connection] = {}
+        self._stacks: dict[str, AsyncExitStack] = {}
+        self._wanted: dict[str, tuple[str, str, bool]] = {}
+        self._look = asyncio.Event()
+
+    def on_button(self, kind: str, handler: ButtonPress) -> Callable[[], None]:
+        """Presses of buttons of `kind` go to `handler(payload, user_id)`, whose answer is shown as a toast.
+
+        Only the owner's presses arrive, one for each message. Call what is returned to stop.
+        """
+        self.presses[kind] = handler
+        return lambda: self.presses.pop(kind, None) and None
+
+    def channels(self) -> tuple[Channel, ...]:
+        """The configured bots; a token in the environment makes one where the file names none."""
+        channels = self.app.config.now.telegram.channels
+        return channels or ((Channel(),) if _environment() else ())
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Connected as configured until the block is left."""
+        leave = self.app.bus.subscribe(ConfigChanged, self._config_changed)
+        await self._follow()
+        task = asyncio.create_task(self._keep_following())
+        task.add_done_callback(_log_bug)
+        try:
+            yield
+        finally:
+            leave()
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await asyncio.gather(*(self._disconnect(name) for name in tuple(self.connections)))
+
+    def look(self) -> None:
+        """Read the settings again, tokens in the vault included."""
+        self._look.set()
+
+    def _config_changed(self, event: ConfigChanged) -> None:
+        if any(key.startswith("telegram") for key in event.keys):
+            self._look.set()
+
+    async def _keep_following(self) -> None:
+        while True:
+            await self._look.wait()
+            self._look.clear()
+            await self._follow()
+
+    async def _follow(self) -> None:
+        """Make the connections those that the settings name."""
+        wanted, why = await self._plan()
+        for name in tuple(self.connections):
+            if wanted.get(name) != self._wanted[name]:
+                await self._disconnect(name)
+        for name, (token, api_base, first) in wanted.items():
+            if name not in self.connections:
+                connection = Connection(self, name, token, api_base, first=first, timing=self._timing)
+                stack = AsyncExitStack()
+                await stack.enter_async_context(connection.open())
+                self.connections[name], self._stacks[name] = connection, stack
+                self._wanted[name] = wanted[name]
+        if not wanted:
+            await self.app.outbox.refuse("telegram", why)
+
+    async def _plan(self) -> tuple[dict[str, tuple[str, str, bool]], str]:
+        """Name → (token, server, is the first), or the sentence that says why there is none."""
+        settings, lang = self.app.config.now.telegram, self.app.identity.language
+        if not settings.enabled:
+            return {}, t("telegram.off", lang)
+        wanted: dict[str, tuple[str, str, bool]] = {}
+        why = t("telegram.no_token", lang)
+        for channel in self.channels():
+            try:
+                token = await self.app.config.secret(channel.bot_token)
+            except Invalid as error:
+                why = str(error)
+                continue
+            token = (token or _environment()).strip()
+            if not token:
+                continue
+            if any(token == other for other, _, _ in wanted.values()):
+                log.warning("Two Telegram channels have one token; %s stays off", channel.name)
+                continue
+            wanted[channel.name] = (token, settings.api_base, not wanted)
+        return wanted, why
+
+    async def _disconnect(self, name: str) -> None:
+        del self.connections[name], self._wanted[name]
+        await self._stacks.pop(name).aclose()
+
+
+def _environment() -> str:
+    return next((os.environ[name] for name in ENVIRONMENT if os.environ.get(name)), "")
+
+
+@asynccontextmanager
+async def telegram(app: "App", *, timing: Timing | None = None) -> AsyncIterator[None]:
+    """The part: Telegram as the settings have it, while the app lives."""
+    guard_logs()
+    whole = Telegram(app, timing or Timing())
+    app.services[Telegram] = whole
+    try:
+        async with whole.open():
+            yield
+    finally:
+        del app.services[Telegram]
+
+
+# What the settings, the CLI and the window ask
+
+
+async def send_test(app: "App", channel: str = "", *, timeout_s: float = 15.0) -> Receipt:
+    """Write to the owner through one bot (the first one by default) and say what became of it."""
+    text = t("telegram.test", app.identity.language, name=app.identity.now.agent_name)
+    name = f"telegram:{channel}" if channel else "telegram"
+    whole: Telegram | None = app.services.get(Telegram)
+    if channel and (whole is None or channel not in whole.connections):
+        raise NotConfigured(t("telegram.no_channel", app.identity.language, channel=channel))
+    return await app.outbox.wait(await app.outbox.post(Message(channel=name, text=text)), timeout_s)
+
+
+async def status(app: "App") -> list[dict[str, Any]]:
+    """Each configured bot: is it connected, who owns it, who would like to."""
+    whole: Telegram | None = app.services.get(Telegram)
+    rows = []
+    for channel in whole.channels() if whole else app.config.now.telegram.channels:
+        connection = whole.connections.get(channel.name) if whole else None
+        claim = await telegram_people.claim_of(app.store, channel.name)
+        waiting = claim if claim and claim.state == "open" else None
+        rows.append(
+            {
+                "channel": channel.name,
+                "state": connection.poller.state if connection else "off",
+                "detail": connection.poller.detail if connection else "",
+                "bot": connection.poller.username if connection else "",
+                "answered_at": connection.poller.answered_at if connection else None,
+                "owner_user_id": telegram_people.owner_id(channel),
+                "claim": {"user_id": waiting.user_id, "name": waiting.name} if waiting else None,
+            }
+        )
+    return rows
+
+
+async def confirm_claim(app: "App", channel: str, user_id: int, accept: bool) -> None:
+    """The owner's answer, given in the app, to whoever wrote to a bot without an owner."""
+    lang, claim = app.identity.language, await telegram_people.claim_of(app.store, channel)
+    if claim is None or claim.state != "open" or claim.user_id != user_id:
+        raise NotFound(t("telegram.no_claim", lang))
+    if accept:
+        await app.config.set(_owned(app, channel, claim))
+        await telegram_people.keep_claim(app.store, channel, None)
+    else:
+        declined = telegram_people.Claim(claim.user_id, claim.name, claim.chat_id, "declined", claim.at)
+        await telegram_people.keep_claim(app.store, channel, declined)
+    text = t("telegram.accepted" if accept else "telegram.declined", lang, name=app.identity.now.agent_name)
+    await app.outbox.post(Message(channel=f"telegram:{channel}", to=claim.chat_id, text=text))
+
+
+def _owned(app: "App", channel: str, claim: telegram_people.Claim) -> dict[str, Any]:
+    entries = app.config.raw().get("telegram", {}).get("channels", [])
+    place = next((n for n, entry in enumerate(entries) if entry.get("name", "default") == channel), None)
+    if place is None:
+        # The token is in the environment, so the file has no entry yet.
+        fresh = {"name": channel, "owner_user_id": claim.user_id, "chat_id": claim.chat_id}
+        return {"telegram.channels": [*entries, fresh]}
+    where = f"telegram.channels.{place}"
+    return {f"{where}.owner_user_id": claim.user_id, f"{where}.chat_id": claim.chat_id}
