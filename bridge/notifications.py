@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from bridge.notification_extras import Extras, read_extras
-from bridge.whatsapp.wording import clean_name, one_line
+from bridge.wording import clean_name, one_line
 
 SUMMARY, ONGOING, FOREGROUND = 0x200, 0x2, 0x40
 _FLAG_NAMES = {"GROUP_SUMMARY": SUMMARY, "ONGOING_EVENT": ONGOING, "FOREGROUND_SERVICE": FOREGROUND}
@@ -21,7 +21,8 @@ _OTHER_LIST = re.compile(r"^ {0,4}(?:Enqueued|Snoozed|Archived?)\b.*:\s*$")
 _START = "    NotificationRecord(0x"
 _HEADER = re.compile(
     r"NotificationRecord\(0x[0-9a-f]+: pkg=(?P<pkg>\S+) user=UserHandle\{(?P<user>-?\d+)\} id=-?\d+ tag=.*?"
-    r"(?:\s(?:importance|score|pri)=-?\d+)?\s+key=(?P<key>.*?\|(?P<uid>\d+)(?:\|[^\s:]+)?)\s*"
+    r"(?:\s(?:importance|score|pri)=-?\d+)?\s+"
+    r"key=(?P<key>-?\d+\|[^|\s]+\|-?\d+\|.*?\|(?P<uid>\d+)(?:\|[^\s:|]+)?)\s*"
     r"(?:appImportanceLocked=\w+)?: Notification\((?P<rest>.*)",
     re.DOTALL,
 )

@@ -154,29 +154,38 @@ class Phone:
 
     async def launch(self) -> None:
         """Bring the app to the front as its icon would."""
-        package, user = self.target.package, self.target.user
+        try:
+            await self._start(self.target.package)
+        except ShellFailed:
+            await self._require_app()
+            raise
+
+    async def bring_back(self, package: str) -> None:
+        """Put another app to the front again, where it was left: its task comes back as its icon would bring it."""
+        if not re.fullmatch(r"[A-Za-z]\w*(\.\w+)+", package):
+            raise Invalid(f"{package!r} is not the name of an Android app.")
+        await self._start(package)
+
+    async def _start(self, package: str) -> None:
+        user = self.target.user
         shell = await self._adb.shell(
             self.target.serial,
             f"cmd package resolve-activity --brief --user {user} -c {LAUNCHER} {package}",
             timeout_s=self._time(ACTION_S),
         )
         found = re.search(rf"^{re.escape(package)}/[\w.$]+$", shell.stdout, re.MULTILINE)
-        try:
-            if found:
-                await self._run(
-                    f"am start --user {user} -a android.intent.action.MAIN -c {LAUNCHER} -f 0x10200000"
-                    f" -n {quote(found[0])}",
-                    START_S,
-                )
-            elif user == 0:  # an old Android, or several icons
-                said = await self._run(f"monkey -p {package} -c {LAUNCHER} 1", START_S)
-                if "Events injected: 1" not in said.stdout + said.stderr:
-                    raise ShellFailed("monkey", said.code, said.stdout + said.stderr)
-            else:
-                raise ShellFailed("cmd package", shell.code, shell.stdout + shell.stderr)
-        except ShellFailed:
-            await self._require_app()
-            raise
+        if found:
+            await self._run(
+                f"am start --user {user} -a android.intent.action.MAIN -c {LAUNCHER} -f 0x10200000"
+                f" -n {quote(found[0])}",
+                START_S,
+            )
+        elif user == 0:  # an old Android, or several icons
+            said = await self._run(f"monkey -p {package} -c {LAUNCHER} 1", START_S)
+            if "Events injected: 1" not in said.stdout + said.stderr:
+                raise ShellFailed("monkey", said.code, said.stdout + said.stderr)
+        else:
+            raise ShellFailed("cmd package", shell.code, shell.stdout + shell.stderr)
 
     async def open_url(self, url: str) -> None:
         """Let the app, and no other, open a link."""
@@ -216,6 +225,10 @@ class Phone:
             raise Unexpected(f"The screen that was expected did not appear: {why}", None)
         seen = ", ".join(tree.ids[:12]) or "nothing with a name"
         raise Unexpected(f"Another screen than expected is shown, of {tree.package}: {seen}.", tree)
+
+    async def run(self, command: str, *, timeout_s: float = ACTION_S) -> str:
+        """What a command of the phone's shell prints. Whoever calls has quoted what is in it."""
+        return (await self._run(command, timeout_s)).stdout
 
     async def screenshot(self) -> Png:
         """What the screen shows. One that shows nothing is an error: black is not a picture of anything."""

@@ -12,7 +12,7 @@ from bridge.screen import Node, Tree
 from bridge.whatsapp.kinds import Content, content_of, joined_text, status_of, unread_words
 from bridge.whatsapp.profile import Profile
 from bridge.whatsapp.screens import right_to_left
-from bridge.whatsapp.wording import clean_name, clock, is_time, one_line
+from bridge.wording import clean_name, clock, is_time, one_line
 
 IN, OUT, NONE = "in", "out", ""
 DAY, UNREAD, SYSTEM = "day", "unread_divider", "system"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bridge.screen import Node
 from bridge.whatsapp.profile import Profile
-from bridge.whatsapp.wording import one_line, plain_spaces, seconds
+from bridge.wording import one_line, plain_spaces, seconds
 
 # Ids decide in this order: a video has a picture too, a document may have a preview.
 _BY_PART = ("voice", "document", "poll", "contact", "call", "sticker", "location", "video", "photo")

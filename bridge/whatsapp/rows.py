@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from bridge.screen import Node, Tree
 from bridge.whatsapp.profile import Profile
-from bridge.whatsapp.wording import digits, one_line
+from bridge.wording import digits, one_line
 
 Bounds = tuple[int, int, int, int]
 Key = tuple[str, str, str]

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from bridge.screen import Node, Tree
 from bridge.whatsapp.profile import Profile
-from bridge.whatsapp.wording import digits, one_line
+from bridge.wording import digits, one_line
 
 
 class Screen(StrEnum):

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from bridge.whatsapp.bubbles import Bubble, carried
-from bridge.whatsapp.wording import same_message
+from bridge.wording import same_message
 
 SLACK = 24  # pixels by which rows that moved together may differ
 

@@ -78,6 +78,7 @@ create table phone_messages (
     sender text not null default '',
     kind text not null,
     text text not null default '',
+    detail text not null default '',             -- a file's name, a poll's title
     quoted text not null default '',
     edited integer not null default 0,
     at_text text not null default '',

@@ -8,6 +8,7 @@ from bridge.screen import Tree, parse
 
 APP = "com.whatsapp"
 WIDTH, HEIGHT = 1080, 2400
+NEWLINE = {"\n": "&#10;"}
 
 
 @dataclass
@@ -39,7 +40,7 @@ def xml(root: El, package: str = APP) -> str:
         left, top, right, bottom = e.box
         flags = "".join(f' {k.replace("_", "-")}="{str(v).lower()}"' for k, v in e.flags.items())
         out.append(
-            f'<node index="0" text={quoteattr(e.text, {chr(10): "&#10;"})} resource-id="{full}" class="View" '
+            f'<node index="0" text={quoteattr(e.text, NEWLINE)} resource-id="{full}" class="View" '
             f'package="{package}" content-desc={quoteattr(e.desc)}{flags} bounds="[{left},{top}][{right},{bottom}]">'
         )
         for child in e.inner:

@@ -10,7 +10,7 @@ from bridge.whatsapp.profile import Profile, load_profile
 from bridge.whatsapp.rows import archive_header, join_rows, rows
 from bridge.whatsapp.screens import Screen, composer, header, screen_of
 from bridge.whatsapp.stitch import join, overlap, stitch
-from bridge.whatsapp.wording import clock, digits, international, same_message, same_title, seconds
+from bridge.wording import clock, digits, international, same_message, same_title, seconds
 from core.errors import Invalid
 from tests.bridge.drawn import APP, badge, bubble, chat, chat_list, deleted, divider, el, list_row, tree
 
