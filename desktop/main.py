@@ -10,10 +10,10 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
@@ -23,9 +23,13 @@ from core.errors import ApxError
 from core.paths import Home
 from desktop import instance, look
 from desktop.stage import Stage
+from desktop.words import Words
 
 if TYPE_CHECKING:
     from core.app import App
+    from desktop.door import Door
+
+T = TypeVar("T")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,9 +95,9 @@ async def _session(home: Home, stage: Stage, leaving: asyncio.Event) -> None:
     stage.window.retried.connect(again.set)
     try:
         async with _opened(home) as app:
-            from desktop import phone_door, wiring
+            from desktop import wiring
 
-            async with wiring.joined(app, stage, phone_door.of(app)):
+            async with wiring.joined(app, stage, _door(app, stage.words)):
                 await leaving.wait()
     except (ApxError, OSError) as error:
         stage.fail(str(error))
@@ -112,6 +116,50 @@ async def _opened(home: Home) -> AsyncIterator["App"]:
     log.to_file(home, "info")
     async with core.App.open(home, [*bridge.parts(), api.serve]) as app:
         yield app
+
+
+def _door(app: "App", words: Words) -> "Door":
+    """The phone's side of this app, as the callables that the screens ask."""
+    from bridge.handset import Handset
+    from bridge.owner_questions import Questions
+
+    from core.errors import Unavailable
+    from desktop.door import Door
+    from desktop.phone import Attached, Known
+
+    def found(kind: type[T]) -> T:
+        service = app.services.get(kind)
+        if service is None:
+            raise Unavailable(words("phone.none_here"))
+        return cast("T", service)
+
+    async def state() -> Known:
+        handset = found(Handset)
+        state, condition, detail = await handset.look()
+        return Known(state, serial=handset.target.serial, detail=detail or (str(condition) if condition else ""))
+
+    async def attached() -> list[Attached]:
+        handset = found(Handset)
+        devices = await handset.devices()
+        return [
+            Attached(one.serial, name_of(one.properties), one.state, one.serial == handset.target.serial)
+            for one in devices
+        ]
+
+    async def picture() -> bytes:
+        phone = await found(Handset).phone()
+        await phone.present()
+        return (await phone.screenshot()).data
+
+    async def answer(question_id: str, choice: str, text: str) -> None:
+        await found(Questions).answer(question_id, choice, text=text, by="desktop")
+
+    return Door(state, attached, picture, answer)
+
+
+def name_of(properties: Mapping[str, str]) -> str:
+    """A phone's model as its maker writes it, without the underscores of adb."""
+    return properties.get("model", "").replace("_", " ")
 
 
 async def _first(*events: asyncio.Event) -> None:
