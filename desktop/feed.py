@@ -1,11 +1,12 @@
 """The core's events as Qt signals: the whole way from one world to the other."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from core import events
-from core.events import Bus, Event
+if TYPE_CHECKING:  # the window is painted before the core's modules are read
+    from core.events import Bus, Event
 
 
 class Feed(QObject):
@@ -33,7 +34,14 @@ class Feed(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._leave: Callable[[], None] | None = None
-        self._signals: dict[type[Event], Callable[[Event], None]] = {
+        self._signals: "dict[type[Event], Callable[[Event], None]]" = {}
+
+    def listen(self, bus: "Bus") -> None:
+        """Tell what happens on this bus until `close`."""
+        from core import events
+
+        self.close()
+        self._signals = {
             events.RunStarted: self.run_started.emit,
             events.RunClosed: self.run_closed.emit,
             events.Said: self.said.emit,
@@ -57,11 +65,7 @@ class Feed(QObject):
             events.ApprovalRequested: lambda _: self.questions_changed.emit(),
             events.ApprovalDecided: lambda _: self.questions_changed.emit(),
         }
-
-    def listen(self, bus: Bus) -> None:
-        """Tell what happens on this bus until `close`."""
-        self.close()
-        self._leave = bus.subscribe(Event, self._tell)
+        self._leave = bus.subscribe(events.Event, self._tell)
 
     def close(self) -> None:
         """Hear nothing more."""
@@ -69,7 +73,7 @@ class Feed(QObject):
             self._leave()
             self._leave = None
 
-    def _tell(self, event: Event) -> None:
+    def _tell(self, event: "Event") -> None:
         self.happened.emit(event)
         if (emit := self._signals.get(type(event))) is not None:
             emit(event)

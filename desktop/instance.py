@@ -1,32 +1,35 @@
 """One window for each home: a second start asks the first to show itself, and ends."""
 
 import hashlib
+import os
+import socket
 import tempfile
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QStandardPaths, Signal
-from PySide6.QtNetwork import QLocalServer, QLocalSocket
+from PySide6.QtCore import QObject, Signal
 
 from core.paths import Home
 
-WAIT_MS = 800
+WAIT_S = 0.8
 
 
 def _address(home: Home) -> str:
-    folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.RuntimeLocation)
+    folder = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
     key = hashlib.sha256(str(home.root).encode()).hexdigest()[:20]
-    return str(Path(folder or tempfile.gettempdir()) / f"apx-desktop-{key}")
+    return str(Path(folder) / f"apx-desktop-{key}")
 
 
 def ask_to_show(home: Home) -> bool:
-    """Whether a window of this home runs already; it then comes to the front."""
-    socket = QLocalSocket()
-    socket.connectToServer(_address(home))
-    if not socket.waitForConnected(WAIT_MS):
-        return False
-    socket.write(b"show\n")
-    socket.waitForBytesWritten(WAIT_MS)
-    socket.disconnectFromServer()
+    """Whether a window of this home runs already; it then comes to the front.
+
+    Asked before anything is painted, so with a plain socket: Qt's network module takes its time to load.
+    """
+    with socket.socket(socket.AF_UNIX) as caller:
+        caller.settimeout(WAIT_S)
+        try:
+            caller.connect(_address(home))
+        except OSError:
+            return False
     return True
 
 
@@ -37,6 +40,8 @@ class Doorbell(QObject):
 
     def __init__(self, home: Home, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        from PySide6.QtNetwork import QLocalServer
+
         self._address = _address(home)
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
@@ -44,13 +49,13 @@ class Doorbell(QObject):
 
     def open(self) -> bool:
         """Listen; a socket that a crash has left behind is replaced (nobody answered on it a moment ago)."""
-        QLocalServer.removeServer(self._address)
+        self._server.removeServer(self._address)
         return self._server.listen(self._address)
 
     def close(self) -> None:
         self._server.close()
 
     def _answer(self) -> None:
-        while (socket := self._server.nextPendingConnection()) is not None:
-            socket.disconnected.connect(socket.deleteLater)
+        while (caller := self._server.nextPendingConnection()) is not None:
+            caller.disconnected.connect(caller.deleteLater)
             self.rung.emit()

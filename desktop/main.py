@@ -65,12 +65,14 @@ async def live(app: QApplication, home: Home, *, hidden: bool = False) -> None:
     """Paint, open the core, wait until somebody leaves, close the core, and only then the window."""
     leaving = asyncio.Event()
     stage = Stage(app, home, look.read(home), leaving.set)
-    bell = instance.Doorbell(home)
-    bell.rung.connect(stage.window.bring)
-    bell.open()
     with _signals(leaving):
+        if not hidden:
+            await _painted(stage)
+        stage.furnish(hidden=hidden)
+        bell = instance.Doorbell(home)
+        bell.rung.connect(stage.window.bring)
+        bell.open()
         try:
-            await _painted(stage, hidden)
             while not leaving.is_set():
                 await _session(home, stage, leaving)
         finally:
@@ -78,15 +80,14 @@ async def live(app: QApplication, home: Home, *, hidden: bool = False) -> None:
             stage.close()
 
 
-async def _painted(stage: Stage, hidden: bool) -> None:
+async def _painted(stage: Stage) -> None:
     painted = asyncio.Event()
     stage.window.painted.connect(painted.set)
-    stage.show(hidden=hidden)
-    if stage.window.isVisible():
-        with suppress(TimeoutError):  # a window that nobody can see is never painted
-            await asyncio.wait_for(painted.wait(), 2)
-        if os.environ.get("APX_BENCH"):
-            print(f"first paint: {_age_ms():.0f} ms since process start", file=sys.stderr, flush=True)  # noqa: T201
+    stage.window.show()
+    with suppress(TimeoutError):  # a window that nobody can see is never painted
+        await asyncio.wait_for(painted.wait(), 2)
+    if os.environ.get("APX_BENCH"):
+        print(f"first paint: {_age_ms():.0f} ms since process start", file=sys.stderr, flush=True)  # noqa: T201
 
 
 async def _session(home: Home, stage: Stage, leaving: asyncio.Event) -> None:

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop import markdown, pieces, theme
+from desktop import pieces, theme
 from desktop.messages import Entry, File, Kind
 from desktop.words import Words
 
@@ -49,6 +49,8 @@ class Prose(QTextBrowser):
 
     def put_markdown(self, text: str) -> None:
         """Show an answer, finished or not."""
+        from desktop import markdown  # not before there is something to read
+
         colours = theme.current()
         self.document().setDefaultStyleSheet(
             f"a {{ color: {colours.color('accent').name()}; }} p, li {{ line-height: 140%; }}"
@@ -92,6 +94,8 @@ class Prose(QTextBrowser):
             self.updateGeometry()
 
     def _open(self, url: QUrl) -> None:
+        from desktop import markdown
+
         if markdown.opens(url.toString()):
             QDesktopServices.openUrl(url)
 

@@ -3,58 +3,72 @@
 from collections.abc import Callable
 from pathlib import Path
 from shutil import copyfile
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, Signal
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from core.paths import Home
 from desktop import blobs, theme
-from desktop.bubble import Bubble
 from desktop.chat import Chat
-from desktop.face import Face
 from desktop.feed import Feed
 from desktop.look import Look
-from desktop.mascot import Mascot
 from desktop.messages import File
 from desktop.questions import Questions
 from desktop.talk import ChatScreen
 from desktop.theme import Mode
-from desktop.tray import Tray
 from desktop.window import Window
 from desktop.words import Words
 
+if TYPE_CHECKING:
+    from desktop.bubble import Bubble
+    from desktop.face import Face
+    from desktop.mascot import Mascot
+    from desktop.tray import Tray
+
 
 class Stage(QObject):
-    """Window, bubble, mascot and tray, and what they share."""
+    """Window, bubble, mascot and tray, and what they share.
+
+    The window comes first and alone; `furnish` adds what nobody waits for.
+    """
 
     round_asked = Signal()
 
     def __init__(self, app: QApplication, home: Home, look: Look, leave: Callable[[], object]) -> None:
         super().__init__()
-        self._app = app
+        self._app, self._look, self._leave = app, look, leave
+        self._name, self._icon = look.name, look.icon
         theme.apply(app, look.mode)
         self.words = Words(look.lang, self)
         self.feed = Feed(self)
         self.questions = Questions(self)
         self.chat = Chat(self.words, self.feed, self)
-        self.face = Face(self.words, self.feed, self)
-        self.tray = Tray(look.icon, look.name, look.lang, self)
         self.window = Window(self.words, home, self.can_hide)
-        self.mascot = Mascot(look.icon, look.name, look.lang)
-        self.mascot.set_mood("asleep")
-        self._wants_mascot = look.mascot
         self.talk = ChatScreen(self.chat, self.questions, self.words, self.save)
         self.window.put("chat", self.talk)
-        self._bubble: Bubble | None = None
-        self._connect(leave)
-        self.introduce(look.name, look.icon)
-        self.face.tell()
-
-    def _connect(self, leave: Callable[[], object]) -> None:
         self.window.closing.connect(lambda: leave())
-        self.window.searched.connect(self.talk.search.open_it)
+        self.window.searched.connect(self.talk.open_search)
         self.talk.talk.settings_wanted.connect(lambda _: self.window.open("settings"))
-        self.tray.quit_asked.connect(lambda: leave())
+        self.window.introduce(look.name, look.icon)
+        self.window.rail.feel("asleep", self.words("doing.closed"))
+        self.talk.talk.call_it(look.name)
+        self._bubble: Bubble | None = None
+        self.furnished = False
+
+    def furnish(self, *, hidden: bool) -> None:
+        """The face, the mascot and the tray; a window that is to stay hidden stays so if something can bring it back."""
+        from desktop.face import Face
+        from desktop.mascot import Mascot
+        from desktop.tray import Tray
+
+        look = self._look
+        self.face: Face = Face(self.words, self.feed, self)
+        self.tray: Tray = Tray(look.icon, look.name, look.lang, self)
+        self.mascot: Mascot = Mascot(look.icon, look.name, look.lang)
+        self.mascot.set_mood("asleep")
+        self.furnished = True
+        self.tray.quit_asked.connect(lambda: self._leave())
         self.tray.window_toggled.connect(self.toggle_window)
         self.tray.mascot_toggled.connect(lambda: self.show_mascot(not self.mascot.isVisible()))
         self.tray.settings_asked.connect(self.show_settings)
@@ -65,11 +79,20 @@ class Stage(QObject):
         self.questions.changed.connect(self._waits)
         self.face.changed.connect(self._feel)
         self.words.changed.connect(self._speak)
+        self.introduce(look.name, look.icon)
+        self.face.tell()
+        self.tray.show()
+        self.show_mascot(look.mascot)
+        if hidden and not self.can_hide():
+            self.window.show()  # nothing else could bring it back
+        self._told_tray()
 
     @property
-    def bubble(self) -> Bubble:
+    def bubble(self) -> "Bubble":
         """Made when it is first wanted: nobody waits for it at the start."""
         if self._bubble is None:
+            from desktop.bubble import Bubble
+
             self._bubble = Bubble(self.chat, self.questions, self.words, self.save)
             self._bubble.window_wanted.connect(self.window.bring)
             self._bubble.talk.settings_wanted.connect(lambda _: self.show_settings())
@@ -77,19 +100,9 @@ class Stage(QObject):
             self._bubble.feel(self.face.mood, "")
         return self._bubble
 
-    def show(self, *, hidden: bool) -> None:
-        """Appear: the window unless it is to stay hidden, and the small ones."""
-        if not hidden:
-            self.window.show()
-        self.tray.show()
-        self.show_mascot(self._wants_mascot)
-        if hidden and not self.can_hide():
-            self.window.show()  # nothing else could bring it back
-        self._told_tray()
-
     def can_hide(self) -> bool:
         """Whether something stays from which the window can be brought back."""
-        return self.tray.present or self.mascot.isVisible()
+        return self.furnished and (self.tray.present or self.mascot.isVisible())
 
     def toggle_window(self) -> None:
         if self.window.isVisible() and self.window.isActiveWindow():
@@ -151,11 +164,14 @@ class Stage(QObject):
     def close(self) -> None:
         """Take everything off the screen."""
         self.window.remember()
-        for widget in (self.window, self._bubble, self.mascot):
+        if self.furnished:
+            self.tray.hide()
+            self.mascot.hide()
+            self.mascot.deleteLater()
+        for widget in (self.window, self._bubble):
             if widget is not None:
                 widget.hide()
                 widget.deleteLater()
-        self.tray.hide()
 
     def save(self, file: File) -> None:
         """Ask where a copy of a file goes, and put it there; the dialog never stops the loop."""

@@ -102,13 +102,10 @@ class ChatScreen(Screen):
         self._chat = chat
         self._model = ""
         self.talk = Talk(chat, questions, words, save)
-        self.search = Search(words)
-        self.glass = pieces.button("quiet", "search", self.search.open_it)
+        self._search: Search | None = None
+        self.glass = pieces.button("quiet", "search", self.open_search)
         self.bar.addWidget(self.glass)
-        self.search.wanted.connect(self._look)
-        self.search.closed.connect(self._done)
         self._at = 0
-        self.column.addWidget(self.search)
         self.column.addWidget(self.talk, 1)
         self.setFocusProxy(self.talk)
         self.retitle()
@@ -121,6 +118,19 @@ class ChatScreen(Screen):
         """Which model answers, beside the title."""
         self.chip.say(text)
         self.chip.setVisible(bool(text))
+
+    @property
+    def search(self) -> Search:
+        """Made when it is first wanted."""
+        if self._search is None:
+            self._search = Search(self.words)
+            self._search.wanted.connect(self._look)
+            self._search.closed.connect(self._done)
+            self.column.insertWidget(1, self._search)
+        return self._search
+
+    def open_search(self) -> None:
+        self.search.open_it()
 
     def _look(self, text: str, further: bool) -> None:
         if not text:
