@@ -4,6 +4,7 @@ A send has one row in the outbox whose key is the conversation and the messages 
 messages are never answered twice, not by a second alert, not after a restart.
 """
 
+import asyncio
 import hashlib
 from contextlib import suppress
 from dataclasses import dataclass
@@ -52,23 +53,26 @@ class Carrier:
         try:
             if anew and await self._has_news(conversation, opened):
                 return Outcome("not_sent", CHANGED)
-            id = await self.outbox.record(
-                Message(
-                    channel="whatsapp",
-                    to=conversation.number or conversation.title,
-                    text=text,
-                    key=key,
-                    origin={"round_id": conversation.round_id, "conversation_id": conversation.id},
-                ),
-                state="attempted",
-            )
         except PhoneUnreachable as error:
             return Outcome("not_sent", f"phone.{error.state}")
-        except Refused:
-            return Outcome("not_sent", "send.repeated")
         except ApxError as error:
             return Outcome("not_sent", f"send.{error.code}")
-        return await self._type(id, opened, text)
+        message = Message(
+            channel="whatsapp",
+            to=conversation.number or conversation.title,
+            text=text,
+            key=key,
+            origin={"round_id": conversation.round_id, "conversation_id": conversation.id},
+        )
+        return await self.say(message, opened)
+
+    async def say(self, message: Message, opened: Opened) -> Outcome:
+        """One message: on record before it is typed, and never typed twice under one key."""
+        try:
+            id = await self.outbox.record(message, state="attempted")
+        except Refused:
+            return Outcome("not_sent", "send.repeated")
+        return await self._type(id, opened, message.text)
 
     async def _type(self, id: str, opened: Opened, text: str) -> Outcome:
         try:
@@ -77,6 +81,9 @@ class Carrier:
             # Typing or the tap may have happened: only the screen could say, and it did not.
             await self.outbox.close(id, "unknown", str(error))
             return Outcome("unknown", "send.lost_phone")
+        except asyncio.CancelledError:
+            await asyncio.shield(self.outbox.close(id, "unknown", "It was stopped in the middle."))
+            raise
         state = {"sent": "delivered", "unknown": "unknown", "rejected": "rejected"}.get(
             sent.state, "not_attempted"
         )

@@ -6,7 +6,7 @@ leave through a chat. What is refused here goes to the owner as a draft instead.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 MAX_CHARS = 1500
@@ -82,9 +82,9 @@ def has_code(text: str) -> bool:
     return bool(codes(text))
 
 
-def masked(text: str) -> str:
-    """The text with its codes covered, for screens and for what is kept to be replayed."""
-    hidden = codes(text)
+def masked(text: str, known: Set[str] = frozenset()) -> str:
+    """The text with its codes covered, and those `known` from elsewhere: for screens and for replays."""
+    hidden = codes(text) | known
     if not hidden:
         return text
     for pattern in (_DIGIT_CODE, _WORD_CODE):

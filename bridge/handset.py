@@ -86,6 +86,14 @@ class Handset:
             self._bus.emit(PhoneState(state=state, serial=self.target.serial, detail=detail))
 
     @asynccontextmanager
+    async def touched(self) -> AsyncIterator[Phone]:
+        """The phone for one act of the owner's, in turn with whoever holds it. Nothing is put back."""
+        async with self._turn:
+            phone = await self.phone()
+            await phone.present()
+            yield phone
+
+    @asynccontextmanager
     async def held(self, *, owner_wait_s: float = 0.0) -> AsyncIterator[Hold]:
         """The phone awake and open, WhatsApp left in the background and the rest as it was afterwards.
 

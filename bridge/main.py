@@ -5,6 +5,8 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -16,12 +18,26 @@ log = logging.getLogger(__name__)
 
 def apx() -> None:
     """The command line: the core's verbs and the bridge's."""
+    from bridge import verbs
+    from core.cli.group import Programs
     from core.cli.main import group
 
-    from bridge import verbs
-
     verbs.add(group)
-    group()
+    group(prog_name="apx", obj=Programs(tools=_tools, daemon=(sys.executable, "-m", "bridge.main")))
+
+
+def parts() -> Sequence[Any]:
+    """The parts of the daemon and of the window, imported when they are asked for."""
+    from bridge import parts
+
+    return parts.parts()
+
+
+def _tools() -> Sequence[Any]:
+    # Heavy, and only for a command that opens the app itself.
+    from bridge.parts import tools
+
+    return tools()
 
 
 @click.command()
@@ -42,8 +58,6 @@ def daemon(port: int | None) -> None:
 
 async def work(home: Home) -> None:
     """Open the app with every part that needs no window, and keep it until a signal."""
-    from bridge.parts import parts
-    from core.api.server import serve
     from core.app import App
     from core.log import to_file
 
@@ -52,7 +66,7 @@ async def work(home: Home) -> None:
     loop = asyncio.get_running_loop()
     for one in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(one, leaving.set)
-    async with App.open(home, [*parts(), serve]) as app:
+    async with App.open(home, parts()) as app:
         logging.getLogger().setLevel(app.config.now.log_level.upper())
         log.info("The daemon of %s is up", home.root)
         await leaving.wait()

@@ -1,10 +1,65 @@
-"""The parts of every program, in the order in which they need one another; the API comes after them."""
+"""The parts of every program, in the order in which they need one another; the API comes last.
 
-from collections.abc import Sequence
+Nothing slow may stand in the way of the API: the adb server is started by whoever needs the phone first.
+"""
 
-from core.app import Part
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+
+from bridge.handset import Handset
+from bridge.owner_questions import Questions
+from bridge.routes import router
+from bridge.rounds import Rounds
+from bridge.tools import TOOLS
+from core.api.server import serve
+from core.app import App, Part
+from core.channels.telegram import telegram
+
+log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def phone(app: App) -> AsyncIterator[None]:
+    """The owner's phone and its rounds: tools, routes, and the worker of alerts."""
+    async with _reached(app) as questions, Rounds.open(app, app.services[Handset], questions) as rounds:
+        app.services[Rounds] = rounds
+        # Delivering takes the phone, which may be far away: nobody waits for it.
+        resuming = asyncio.create_task(questions.resume(), name="answers of an earlier start")
+        try:
+            yield
+        finally:
+            del app.services[Rounds]
+            resuming.cancel()
+            with suppress(asyncio.CancelledError):
+                await resuming
+
+
+@asynccontextmanager
+async def phone_tools(app: App) -> AsyncIterator[None]:
+    """The phone for one command that opens the app itself: nobody listens, and no round is walked."""
+    async with _reached(app):
+        yield
+
+
+@asynccontextmanager
+async def _reached(app: App) -> AsyncIterator[Questions]:
+    handset = Handset(app.config, app.bus)
+    questions = Questions(app, handset)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(questions.aclose)
+        stack.callback(app.tools.add(*TOOLS))
+        app.services |= {Handset: handset, Questions: questions}
+        app.routers.append(router)
+        yield questions
 
 
 def parts() -> Sequence[Part]:
-    """Channels first, so that what the bridge reports can leave at once."""
-    return ()
+    """All of them, for the daemon and the window."""
+    return (telegram, phone, serve)
+
+
+def tools() -> Sequence[Part]:
+    """Those that one command needs when it opens the app itself: tools, and nobody who listens."""
+    return (phone_tools,)

@@ -16,9 +16,10 @@ from bridge.whatsapp.sending import Sender, refused, same_sent
 from bridge.whatsapp.surface import Look, Surface
 from bridge.whatsapp.values import Chat, Message, Reading, RowGone, Sent, WrongChat
 from bridge.wording import digits, same_title
-from core.errors import PhoneUnreachable, Unavailable
+from core.errors import NotFound, PhoneUnreachable, Refused, Unavailable
 
 FINDS_PAGES = 12
+NAMESAKES_PAGES = 3
 
 
 class WhatsApp:
@@ -91,6 +92,34 @@ class WhatsApp:
                     self._book = []
             chat.number = number_in_book(chat.title, self._book)
         return chat.number
+
+    async def enter(self, named: str) -> Chat:
+        """The chat that a name or a number names, open. Of two with one name none is guessed."""
+        number = digits(named)
+        if not number:
+            chat = Chat(named.strip())
+            if not await self.number_of(chat):
+                await self._only_one(chat.title)
+            return await self.open_chat(chat)
+        await self._phone.open_url(f"https://wa.me/{number}")
+        look = await self._surface.until(Screen.CHAT, Screen.CHAT_READ_ONLY, Screen.DIALOG)
+        shown = header(look.tree, self._surface.profile) if look.screen.is_chat else None
+        if shown is None:
+            await self._surface.back()
+            raise NotFound(f"WhatsApp knows nobody with the number {named.strip()}.")
+        return Chat(shown.title, number)
+
+    async def _only_one(self, title: str) -> None:
+        look = await self.chats.top(await self.chats.at(False))
+        found: set[Key] = set()
+        for _ in range(NAMESAKES_PAGES):
+            found |= {row.key for row in self.chats.rows(look.tree) if same_title(row.title, title)}
+            further = await self.chats.down(look)
+            if further is None:
+                break
+            look = further
+        if len(found) > 1:
+            raise Refused(f"More than one chat is called {title!r}: name it by its number.")
 
     async def open_chat(self, chat: Chat, *, seen: Sequence[Message] = ()) -> Chat:
         """The chat again, after it was left: by its number, else by its row; known by what was read in it."""

@@ -1,6 +1,6 @@
 """The short routes: is it alive, what was received, who it is, how it looks, what it keeps."""
 
-import time
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request
@@ -8,8 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from core import alerts, icons
+from core.api import doctor
 from core.api.access import Scope
 from core.api.request import Apx, Events, Limit, Owner, Who, project, reply
+from core.api.server import alive
 from core.api.stow import set_config
 from core.errors import Invalid, NotFound
 
@@ -18,9 +20,8 @@ router = APIRouter()
 
 @router.get("/api/health", tags=["daemon"])
 async def health(app: Apx) -> Response:
-    """Whether the app answers; needs no token."""
-    uptime = round(time.monotonic() - app.started_at, 3)
-    return reply({"status": "ok", "version": app.version, "uptime_s": uptime})
+    """Whether the app answers; needs no token. The guard says it before any route does."""
+    return reply(alive(app))
 
 
 @router.get("/api/alerts", tags=["alerts"])
@@ -91,6 +92,12 @@ async def list_icons(app: Apx) -> Response:
     lang = app.identity.language
     listed = [{"key": key, "label": icons.label(key, lang)} for key in icons.ICONS]
     return reply({"data": listed, "current": app.identity.icon})
+
+
+@router.get("/api/doctor", tags=["daemon"])
+async def examined(app: Apx, _: Owner) -> Response:
+    """What is wrong with the living app, each with its remedy."""
+    return reply({"data": [asdict(one) for one in await doctor.examine(app)]})
 
 
 class ConfigChange(BaseModel):

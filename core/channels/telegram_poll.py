@@ -122,7 +122,7 @@ class Poller:
         """Say what is wrong, and how long to leave it alone."""
         if error.status == 409:
             self._change("conflict", error.description)
-            return float(self._timing.conflict_s * (1 + random.random() / 4))
+            return self._timing.conflict_s * (1 + random.random() / 4)
         if error.status in {401, 404}:
             self._change("unauthorized", error.description)
             return self._timing.most_s
@@ -130,7 +130,7 @@ class Poller:
         return error.retry_after_s or self._backoff(failures)
 
     def _backoff(self, failures: int) -> float:
-        return min(self._timing.first_s * 2 ** min(failures - 1, 10), self._timing.most_s) * (
+        return min(self._timing.first_s * 2.0 ** min(failures - 1, 10), self._timing.most_s) * (
             1 + random.random() / 4
         )
 

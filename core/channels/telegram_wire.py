@@ -61,7 +61,9 @@ class BotError(TelegramError):
     ) -> None:
         super().__init__(redacted(description))
         self.description = redacted(description)
-        self.status, self.effect, self.retry_after_s, self.moved_to = status, effect, retry_after_s, moved_to
+        self.status, self.effect = status, effect
+        self.retry_after_s: float | None = retry_after_s
+        self.moved_to = moved_to
 
 
 def _answered(status: int, payload: bytes) -> BotError:

@@ -150,6 +150,8 @@ def test_relative_paths_count_from_the_working_folder(home: Home, user: Path) ->
 def test_every_argument_is_looked_at_however_deep(home: Home, user: Path) -> None:
     args = {"edits": [{"to": "~/.apx/config.json"}], "count": 3}
     assert touches_credentials(tool(Effect.DANGER, group="mcp"), args, home, user=user, cwd=user)
+    harmless = {"count": 3, "edits": [{"to": "a.txt"}, None]}
+    assert not touches_credentials(tool(Effect.DANGER, group="mcp"), harmless, home, user=user, cwd=user)
 
 
 def test_reading_is_not_gated_and_neither_are_tools_with_a_place_of_their_own(home: Home, user: Path) -> None:

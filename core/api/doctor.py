@@ -1,0 +1,155 @@
+"""What can be wrong with a home, looked at in order; each failure says its remedy. The window and `apx doctor` show it.
+
+Other parts add what they know (a phone, a bot) through `Checks` in the app's services.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.app import App
+from core.paths import Home
+from core.texts import t
+
+ROOM_BYTES = 100 * 1024 * 1024
+
+
+class Level(StrEnum):
+    """How it stands: good, good enough, or not."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at. `remedy` is what to do, empty when there is nothing to do."""
+
+    name: str
+    level: Level
+    text: str
+    remedy: str = ""
+    fixed: bool = False
+
+
+class Checks:
+    """The examinations that parts add: each is called with the app and answers what it found."""
+
+    def __init__(self) -> None:
+        self.more: list[Callable[[App], Awaitable[list[Check]]]] = []
+
+
+def files(home: Home, lang: str, *, fix: bool = False) -> list[Check]:
+    """The home as files, without opening it: who may read it, whether there is room, what a dead process left."""
+    if not home.root.is_dir():
+        return [
+            Check(
+                "home", Level.WARN, t("doctor.home.none", lang, path=home.root), t("doctor.home.make", lang)
+            )
+        ]
+    found = [_private(home, lang, fix), _room(home, lang)]
+    if (left := _left_behind(home, lang, fix)) is not None:
+        found.append(left)
+    return found
+
+
+def _private(home: Home, lang: str, fix: bool) -> Check:
+    secret = (home.root, home.config, home.identity, home.token, home.vault_key, home.db, home.daemon)
+    wide = [path for path in secret if path.exists() and path.stat().st_mode & 0o077]
+    if not wide:
+        return Check("private", Level.OK, t("doctor.private.ok", lang))
+    names = ", ".join(path.name for path in wide)
+    if not fix:
+        return Check(
+            "private", Level.FAIL, t("doctor.private.wide", lang, names=names), t("doctor.fix", lang)
+        )
+    for path in wide:
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    return Check("private", Level.OK, t("doctor.private.fixed", lang, names=names), fixed=True)
+
+
+def _room(home: Home, lang: str) -> Check:
+    free = shutil.disk_usage(home.root).free
+    megabytes = free // 1024 // 1024
+    if free < ROOM_BYTES:
+        return Check(
+            "room", Level.FAIL, t("doctor.room.little", lang, mb=megabytes), t("doctor.room.make", lang)
+        )
+    if not os.access(home.root, os.W_OK):
+        return Check(
+            "room", Level.FAIL, t("doctor.room.closed", lang, path=home.root), t("doctor.room.open", lang)
+        )
+    return Check("room", Level.OK, t("doctor.room.ok", lang))
+
+
+def _left_behind(home: Home, lang: str, fix: bool) -> Check | None:
+    """A daemon.json whose process is gone: harmless, and confusing to whoever reads it."""
+    if not home.daemon.exists():
+        return None
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        os.kill(int(json.loads(home.daemon.read_text(encoding="utf-8"))["pid"]), 0)
+        return None
+    if not fix:
+        return Check("daemon_json", Level.WARN, t("doctor.left.there", lang), t("doctor.fix", lang))
+    home.daemon.unlink(missing_ok=True)
+    return Check("daemon_json", Level.OK, t("doctor.left.gone", lang), fixed=True)
+
+
+async def examine(app: App) -> list[Check]:
+    """The living app: its configuration, its database, its model, its channel, and what the parts add."""
+    lang = app.identity.language
+    found = [
+        _configuration(app, lang),
+        await _database(app, lang),
+        await _model(app, lang),
+        _telegram(app, lang),
+    ]
+    checks = app.services.get(Checks)
+    if isinstance(checks, Checks):
+        for look in checks.more:
+            found.extend(await look(app))
+    return found
+
+
+def _configuration(app: App, lang: str) -> Check:
+    if app.config.problem:
+        return Check(
+            "config", Level.FAIL, app.config.problem, t("doctor.config.mend", lang, path=app.home.config)
+        )
+    return Check("config", Level.OK, t("doctor.config.ok", lang))
+
+
+async def _database(app: App, lang: str) -> Check:
+    row = await app.store.one("pragma quick_check(1)")
+    said = str(row[0]) if row else ""
+    if said != "ok":
+        return Check(
+            "database", Level.FAIL, t("doctor.db.broken", lang, why=said), t("doctor.db.restore", lang)
+        )
+    return Check("database", Level.OK, t("doctor.db.ok", lang))
+
+
+async def _model(app: App, lang: str) -> Check:
+    agent = app.config.now.super_agent
+    if not agent.model:
+        return Check("model", Level.WARN, t("doctor.model.none", lang), t("doctor.model.set", lang))
+    if not agent.enabled:
+        return Check(
+            "model", Level.WARN, t("doctor.model.off", lang, model=agent.model), t("doctor.model.on", lang)
+        )
+    return Check("model", Level.OK, t("doctor.model.ok", lang, model=agent.model))
+
+
+def _telegram(app: App, lang: str) -> Check:
+    telegram = app.config.now.telegram
+    ready = telegram.enabled and any(
+        one.bot_token and (one.chat_id or one.owner_user_id) for one in telegram.channels
+    )
+    if not ready:
+        return Check("telegram", Level.WARN, t("doctor.telegram.none", lang), t("doctor.telegram.set", lang))
+    return Check("telegram", Level.OK, t("doctor.telegram.ok", lang))

@@ -1,0 +1,100 @@
+"""`apx exec`: one question, the answer alone on stdout, what was done for it on stderr."""
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from core.cli.client import ApiFailed
+from core.cli.output import app, dump, json_option, verb
+from core.cli.words import say
+from core.errors import NotFound
+
+MAX_ARGS = 200
+
+
+@click.command("exec", help=say("exec.about"))
+@click.argument("prompt", nargs=-1)
+@click.option("-a", "--agent", help=say("exec.agent"))
+@click.option("--model", help=say("exec.model"))
+@click.option("--max-tokens", type=click.IntRange(min=1), help=say("exec.max_tokens"))
+@click.option("--project", default="default", help=say("exec.project"))
+@json_option
+@verb
+async def ask(
+    prompt: tuple[str, ...],
+    agent: str | None,
+    model: str | None,
+    max_tokens: int | None,
+    project: str,
+    as_json: bool,
+) -> None:
+    text = _read(" ".join(prompt))
+    if agent:
+        raise NotFound(say("exec.no_agent", agent=agent))
+    body = {"prompt": text, "channel": "cli", "model": model, "maxTokens": max_tokens}
+    body = {name: value for name, value in body.items() if value is not None}
+    async with app() as client:
+        name = (await client.get("/api/identity"))["agent_name"]
+        pid = await _project(client, project)
+        result: dict[str, Any] | None = None
+        async for frame in client.frames(f"/api/projects/{pid}/super-agent/chat/stream", body):
+            if frame["type"] == "error":
+                raise ApiFailed(frame["error"], code=frame["code"], status=0)
+            if frame["type"] == "final":
+                result = frame["result"]
+            else:
+                _show(frame, name)
+    if result is None:
+        raise ApiFailed(say("broke_off"), code="unavailable", status=0)
+    if as_json:
+        dump(result)
+    else:
+        click.echo(result["text"])
+    usage = result["usage"]
+    seconds = f"{usage['seconds']:.1f}s"
+    click.echo(f"# {usage['input_tokens']} tok in / {usage['output_tokens']} out · {seconds}", err=True)
+
+
+def _read(given: str) -> str:
+    if given and given != "-":
+        return given
+    if not given and sys.stdin.isatty():
+        raise click.UsageError(say("exec.no_prompt"))
+    text = sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+    if not text:
+        raise click.UsageError(say("exec.no_prompt"))
+    return text
+
+
+async def _project(client: Any, named: str) -> str:
+    if named in {"0", "default"}:
+        return "default"
+    rows = (await client.get("/api/projects"))["data"]
+    found = [row["id"] for row in rows if row["id"] == named] or [
+        row["id"] for row in rows if row["name"] == named
+    ]
+    if len(found) != 1:
+        raise NotFound(say("exec.no_project" if not found else "exec.two_projects", project=named))
+    return str(found[0])
+
+
+def _show(frame: dict[str, Any], name: str) -> None:
+    """The lines beside the answer: who answers with what, which tools, what came with it."""
+    kind = frame["type"]
+    if kind == "model_routed" and frame.get("purpose", "turn") not in {"judge", "title", "summary"}:
+        click.echo(f"{name} · {frame['model']}\n", err=True)
+    elif kind == "tool_start":
+        click.echo(f"→ tool  {frame['trace']['tool']} {_args(frame['trace']['args'])}", err=True)
+    elif kind == "engine_failed":
+        click.echo(f"! {frame['model']}: {frame['reason']}", err=True)
+    elif kind == "file":
+        click.echo(f"→ file  {frame['name']}  /api/media/{frame['media_id']}", err=True)
+
+
+def _args(args: dict[str, Any]) -> str:
+    text = ", ".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in args.items())
+    # A control character in an argument must not drive the terminal.
+    text = "".join(one if one.isprintable() else "·" for one in text)
+    return f"{{ {text[:MAX_ARGS]}{'…' if len(text) > MAX_ARGS else ''} }}" if text else "{ }"
