@@ -180,7 +180,12 @@ class Chat(QObject):
             return
         self._draw()
         entry = Entry(
-            Kind.TOOL, event.tool, at=_now(), run_id=event.run_id or "", call_id=event.call_id, args=event.args
+            Kind.TOOL,
+            event.tool,
+            at=_now(),
+            run_id=event.run_id or "",
+            call_id=event.call_id,
+            args=event.args,
         )
         self._calls[event.call_id] = entry
         self.messages.add(entry)

@@ -100,7 +100,9 @@ class Composer(QWidget):
 
     def retitle(self) -> None:
         said = self._words
-        text = said("composer.placeholder", name=self._name) if self._name else said("composer.placeholder.bare")
+        text = (
+            said("composer.placeholder", name=self._name) if self._name else said("composer.placeholder.bare")
+        )
         self.lines.setPlaceholderText(text)
         pieces.name(self.lines, text)
         self.button.setText("" if self._small else said("composer.send"))

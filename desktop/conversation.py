@@ -6,9 +6,9 @@ the reader's eyes stays where it is. Ten thousand messages cost what a hundred d
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QTimer, Qt, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
 from desktop import pieces
 from desktop.messages import Entry, Messages
@@ -40,12 +40,10 @@ class Conversation(QScrollArea):
         self._at_end = True
         self._sliding = False
         self._found: Row | None = None
-        self.setObjectName("conversation")
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        ground = QWidget()
-        ground.setObjectName("conversationGround")
+        self.ground = ground = QWidget()
         self.column = QVBoxLayout(ground)
         self.column.setContentsMargins(margin, 16, margin, 8)
         self.column.setSpacing(2)
@@ -191,7 +189,7 @@ class Conversation(QScrollArea):
 
     def _lay_out(self) -> None:
         # The places are needed now, not when the loop comes round to them.
-        ground = self.widget()
+        ground = self.ground
         self.column.activate()
         height = max(self.viewport().height(), ground.heightForWidth(self.viewport().width()))
         ground.resize(self.viewport().width(), height)
@@ -221,10 +219,7 @@ class Search(QFrame):
 
     def __init__(self, words: Words) -> None:
         super().__init__()
-        from PySide6.QtWidgets import QLineEdit
-
         self._words = words
-        self.setObjectName("search")
         self.field = QLineEdit()
         self.field.setClearButtonEnabled(True)
         self.said = pieces.label(role="muted")
@@ -255,8 +250,8 @@ class Search(QFrame):
         self.said.clear()
         self.closed.emit()
 
-    def keyPressEvent(self, event: object) -> None:
-        if event.key() == Qt.Key.Key_Escape:  # type: ignore[attr-defined]
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
             self.close_it()
             return
-        super().keyPressEvent(event)  # type: ignore[arg-type]
+        super().keyPressEvent(event)

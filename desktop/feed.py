@@ -34,7 +34,7 @@ class Feed(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._leave: Callable[[], None] | None = None
-        self._signals: "dict[type[Event], Callable[[Event], None]]" = {}
+        self._signals: dict[type[Event], Callable[[Event], None]] = {}
 
     def listen(self, bus: "Bus") -> None:
         """Tell what happens on this bus until `close`."""

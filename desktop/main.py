@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 from qasync import QEventLoop
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the desktop until it is left; a home that already has a window shows that one instead."""
     options = _options(arguments)
     home = Home(Path(options.home).expanduser().absolute()) if options.home else Home.find()
-    QGuiApplication.setHighDpiScaleFactorRoundingPolicy(_exact())
+    QGuiApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
     app = QApplication(sys.argv[:1])
     app.setApplicationName("apx")
     app.setDesktopFileName("apx")
@@ -46,12 +47,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
         runner.run(live(app, home, hidden=options.hidden))
     return 0
-
-
-def _exact() -> object:
-    from PySide6.QtCore import Qt
-
-    return Qt.HighDpiScaleFactorRoundingPolicy.PassThrough
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -112,7 +107,9 @@ async def _session(home: Home, stage: Stage, leaving: asyncio.Event) -> None:
 async def _opened(home: Home) -> AsyncIterator["App"]:
     # In a thread, so that the window answers while a second of imports goes by.
     names = ("core.app", "core.log", "bridge.parts", "core.api.server")
-    core, log, bridge, api = await asyncio.to_thread(lambda: [importlib.import_module(name) for name in names])
+    core, log, bridge, api = await asyncio.to_thread(
+        lambda: [importlib.import_module(name) for name in names]
+    )
     home.make()
     log.to_file(home, "info")
     async with core.App.open(home, [*bridge.parts(), api.serve]) as app:
@@ -123,7 +120,6 @@ def _door(app: "App", words: Words) -> "Door":
     """The phone's side of this app, as the callables that the screens ask."""
     from bridge.handset import Handset
     from bridge.owner_questions import Questions
-
     from core.errors import Unavailable
     from desktop.door import Door
     from desktop.phone import Attached, Known
@@ -137,7 +133,9 @@ def _door(app: "App", words: Words) -> "Door":
     async def state() -> Known:
         handset = found(Handset)
         state, condition, detail = await handset.look()
-        return Known(state, serial=handset.target.serial, detail=detail or (str(condition) if condition else ""))
+        return Known(
+            state, serial=handset.target.serial, detail=detail or (str(condition) if condition else "")
+        )
 
     async def attached() -> list[Attached]:
         handset = found(Handset)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPixmap, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
-from qasync import asyncSlot
 
 from core.errors import ApxError, PhoneUnreachable
 from desktop import pieces
 from desktop.pieces import Card, Chip
+from desktop.slots import slot
 from desktop.window import Screen
 from desktop.words import Words
 
@@ -80,7 +80,9 @@ class Picture(QLabel):
             return
         ratio = self.devicePixelRatioF()
         fitted = self._whole.scaled(
-            self.size() * ratio, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
+            self.size() * ratio,
+            Qt.AspectRatioMode.KeepAspectRatio,
+            Qt.TransformationMode.SmoothTransformation,
         )
         fitted.setDevicePixelRatio(ratio)
         self.setPixmap(fitted)
@@ -186,7 +188,7 @@ class PhoneScreen(Screen):
         if self.known is None:
             self.refresh()
 
-    @asyncSlot()
+    @slot()
     async def refresh(self) -> None:
         """Ask the phone, and adb for everything that is attached."""
         if self._looking:
@@ -214,7 +216,7 @@ class PhoneScreen(Screen):
         self.known = known
         self._draw()
 
-    @asyncSlot()
+    @slot()
     async def take(self) -> None:
         """One picture of the screen, now."""
         if not self.shoot.isEnabled():
@@ -229,7 +231,7 @@ class PhoneScreen(Screen):
         finally:
             self.shoot.setEnabled(True)
 
-    @asyncSlot(str)
+    @slot(str)
     async def pick(self, serial: str) -> None:
         """Use that phone from now on, and no other."""
         self.wrong.hide()

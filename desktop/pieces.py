@@ -3,7 +3,15 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QEnterEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import (
+    QEnterEvent,
+    QFocusEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -29,7 +37,7 @@ def put(widget: QWidget, name: str, value: object) -> None:
 
 
 def label(text: str = "", role: str = "", *, wrap: bool = False) -> QLabel:
-    """Plain text, always: what others wrote must not become markup. `role` is title, strong, muted, small, error or code."""
+    """Plain text, always: what others wrote must not become markup. `role` is a word of the style sheet."""
     made = QLabel(text)
     made.setTextFormat(Qt.TextFormat.PlainText)
     made.setWordWrap(wrap)
@@ -181,13 +189,13 @@ class Masked(QLabel):
             self.setText(self._masked)
         super().leaveEvent(event)
 
-    def focusInEvent(self, event: QEvent) -> None:  # type: ignore[override]
+    def focusInEvent(self, event: QFocusEvent) -> None:
         self.setText(self._plain)
-        super().focusInEvent(event)  # type: ignore[arg-type]
+        super().focusInEvent(event)
 
-    def focusOutEvent(self, event: QEvent) -> None:  # type: ignore[override]
+    def focusOutEvent(self, event: QFocusEvent) -> None:
         self.setText(self._masked)
-        super().focusOutEvent(event)  # type: ignore[arg-type]
+        super().focusOutEvent(event)
 
 
 class Avatar(QWidget):
@@ -230,11 +238,11 @@ class Press(QFrame):
             self.clicked.emit()
         super().mouseReleaseEvent(event)
 
-    def keyPressEvent(self, event: object) -> None:
-        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space}:  # type: ignore[attr-defined]
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space}:
             self.clicked.emit()
             return
-        super().keyPressEvent(event)  # type: ignore[arg-type]
+        super().keyPressEvent(event)
 
 
 class Notice(QWidget):

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
-from qasync import asyncSlot
 
 from core.errors import ApxError
 from desktop import pieces
+from desktop.slots import slot
 from desktop.words import Words
 
 
@@ -49,7 +49,7 @@ class Questions(QObject):
         if read is None:
             self._take(())
 
-    @asyncSlot()
+    @slot()
     async def refresh(self) -> None:
         if self._read is not None:
             self._take(tuple(await self._read()))
@@ -82,7 +82,9 @@ class Buttons(QWidget):
         self.field = QPlainTextEdit(question.draft)
         self.field.setFixedHeight(76)
         self.field.setTabChangesFocus(True)
-        self.send = pieces.button("primary", press=lambda: self._give("write", self.field.toPlainText().strip()))
+        self.send = pieces.button(
+            "primary", press=lambda: self._give("write", self.field.toPlainText().strip())
+        )
         self.back = pieces.button(press=self._shut_field)
         self.wrong = pieces.label(role="error", wrap=True)
         self.wrong.hide()
@@ -132,7 +134,7 @@ class Buttons(QWidget):
         self._choices.show()
         self.other.setFocus()
 
-    @asyncSlot(str, str)
+    @slot(str, str)
     async def _give(self, choice: str, text: str) -> None:
         if not self.isEnabled() or (choice == "write" and not text):
             return

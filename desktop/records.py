@@ -89,7 +89,9 @@ class Step:
 
 async def history(store: "Store", home: Home, thread: str) -> list[Entry]:
     """The whole conversation of a thread, with the tools and files of its runs where they happened."""
-    rows = await store.all("select role, text, run_id, at, meta from messages where thread = ? order by id", thread)
+    rows = await store.all(
+        "select role, text, run_id, at, meta from messages where thread = ? order by id", thread
+    )
     tools: dict[str, list[Entry]] = {}
     for row in await store.all(
         "select s.run_id, s.at, s.body from run_steps s join runs r on r.id = s.run_id"
@@ -99,7 +101,8 @@ async def history(store: "Store", home: Home, thread: str) -> list[Entry]:
         tools.setdefault(row["run_id"], []).append(_tool(row["body"], row["at"], row["run_id"]))
     files: dict[str, list[Entry]] = {}
     for row in await store.all(
-        "select m.* from media m join runs r on r.id = m.run_id where m.direction = 'out' and r.thread = ? order by m.id",
+        "select m.* from media m join runs r on r.id = m.run_id"
+        " where m.direction = 'out' and r.thread = ? order by m.id",
         thread,
     ):
         file = File(row["name"], row["kind"], row["size"], home.root / row["path"])

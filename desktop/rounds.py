@@ -3,9 +3,8 @@
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
-from PySide6.QtCore import QTimer, Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
-from qasync import asyncSlot
 
 from core.errors import ApxError
 from desktop import pieces, when
@@ -13,6 +12,7 @@ from desktop.flow import Wrap
 from desktop.pieces import Card, Chip, Notice, Press
 from desktop.questions import Answer
 from desktop.records import Round, Step, Talked
+from desktop.slots import slot
 from desktop.talked import TalkedRow
 from desktop.window import Screen
 from desktop.words import Words
@@ -69,7 +69,9 @@ class RoundCard(Press):
 class Detail(Card):
     """Everything about one round."""
 
-    def __init__(self, words: Words, answer: Answer, steps: Callable[[str], Awaitable[Sequence[Step]]]) -> None:
+    def __init__(
+        self, words: Words, answer: Answer, steps: Callable[[str], Awaitable[Sequence[Step]]]
+    ) -> None:
         super().__init__(gap=0)
         self._words, self._answer, self._steps = words, answer, steps
         self._round: Round | None = None
@@ -122,7 +124,7 @@ class Detail(Card):
             note = pieces.label(said(key), "muted", wrap=True)
             self.body.addWidget(note)
 
-    @asyncSlot()
+    @slot()
     async def _toggle(self) -> None:
         pieces.clear(self.trace)
         if not self.replay.isChecked() or self._round is None:
@@ -210,9 +212,11 @@ class Rounds(Screen):
         elif self._shown is None:
             self.notice.say(said("rounds.loading"), "")
         else:
-            self.notice.say(said("rounds.empty"), said("rounds.empty.why"), said("rounds.begin"), icon="rounds")
+            self.notice.say(
+                said("rounds.empty"), said("rounds.empty.why"), said("rounds.begin"), icon="rounds"
+            )
 
-    @asyncSlot()
+    @slot()
     async def refresh(self) -> None:
         """Read again. What happens meanwhile is read once more afterwards."""
         if self._busy:
@@ -275,7 +279,7 @@ class Rounds(Screen):
         else:
             self._begin()
 
-    @asyncSlot()
+    @slot()
     async def _begin(self) -> None:
         if not self.begin.isEnabled():
             return

@@ -4,7 +4,15 @@ import json
 from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QImageReader, QKeySequence, QPixmap, QResizeEvent, QTextOption
+from PySide6.QtGui import (
+    QDesktopServices,
+    QImageReader,
+    QKeySequence,
+    QPixmap,
+    QResizeEvent,
+    QTextOption,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -29,7 +37,7 @@ Save = Callable[[File], object]
 
 
 class Prose(QTextBrowser):
-    """Text as tall as it is, that can be selected; it fetches nothing, and opens only web addresses, only on a click."""
+    """Text as tall as it is. It fetches nothing, and opens only web addresses, only on a click."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -82,10 +90,10 @@ class Prose(QTextBrowser):
     def minimumSizeHint(self) -> QSize:
         return QSize(60, 16)
 
-    def wheelEvent(self, event: object) -> None:
-        event.ignore()  # type: ignore[attr-defined]  # the conversation scrolls, not its lines
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()  # the conversation scrolls, not its lines
 
-    def loadResource(self, kind: int, url: QUrl) -> None:
+    def loadResource(self, kind: int, url: QUrl | str) -> None:
         """Nothing is ever loaded: neither pictures from the web nor files of this machine."""
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -160,7 +168,9 @@ class OwnerRow(Row):
     def _fit(self) -> None:
         # A wrapping label would otherwise be narrower than one line of it needs.
         metrics = self.text.fontMetrics()
-        widest = max((metrics.horizontalAdvance(one) for one in self.entry.text[:2000].split("\n")), default=0)
+        widest = max(
+            (metrics.horizontalAdvance(one) for one in self.entry.text[:2000].split("\n")), default=0
+        )
         room = min(OWN_WIDTH, int(self.width() * 0.86))
         self.text.setFixedWidth(max(16, min(widest + 4, room)))
 

@@ -22,9 +22,6 @@ from desktop.words import Words
 
 if TYPE_CHECKING:
     from desktop.bubble import Bubble
-    from desktop.face import Face
-    from desktop.mascot import Mascot
-    from desktop.tray import Tray
 
 
 class Stage(QObject):
@@ -57,7 +54,7 @@ class Stage(QObject):
         self.furnished = False
 
     def furnish(self, *, hidden: bool) -> None:
-        """The face, the mascot and the tray; a window that is to stay hidden stays so if something can bring it back."""
+        """The face, the mascot and the tray; a hidden window stays so if something can bring it back."""
         from desktop.face import Face
         from desktop.mascot import Mascot
         from desktop.tray import Tray

@@ -20,7 +20,9 @@ class Talk(QWidget):
 
     settings_wanted = Signal(str)
 
-    def __init__(self, chat: Chat, questions: Questions, words: Words, save: Save, *, small: bool = False) -> None:
+    def __init__(
+        self, chat: Chat, questions: Questions, words: Words, save: Save, *, small: bool = False
+    ) -> None:
         super().__init__()
         self._chat, self._words = chat, words
         margin = 16 if small else 24

@@ -227,7 +227,9 @@ def _icon(name: str, value: str, faint: str) -> QIcon:
     icon = QIcon()
     for mode, shade in ((QIcon.Mode.Normal, value), (QIcon.Mode.Disabled, faint)):
         renderer = QSvgRenderer(QByteArray(_drawing(name, shade).encode()))
-        for size in (18, 20, 36, 40, 72) if mode is QIcon.Mode.Normal else (20, 40):  # each costs a millisecond
+        for size in (
+            (18, 20, 36, 40, 72) if mode is QIcon.Mode.Normal else (20, 40)
+        ):  # each costs a millisecond
             picture = QPixmap(size, size)
             picture.fill(Qt.GlobalColor.transparent)
             painter = QPainter(picture)

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 
-from PySide6.QtCore import QByteArray, QTimer, Qt, Signal
+from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QPaintEvent, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from core.paths import Home, replace
 from desktop import pieces
@@ -50,7 +51,7 @@ class Window(QMainWindow):
         self.rail.chosen.connect(self.open)
         for number, (key, icon) in enumerate(SCREENS, 1):
             self.rail.add(key, icon, below=key == "settings")
-            self._shortcut(f"Ctrl+{number}", lambda key=key: self.open(key))
+            self._shortcut(f"Ctrl+{number}", partial(self.open, key))
         self._shortcut("Ctrl+,", lambda: self.open("settings"))
         self._shortcut(QKeySequence(QKeySequence.StandardKey.Find), self._search)
         words.changed.connect(self.retitle)
@@ -81,9 +82,6 @@ class Window(QMainWindow):
             self.stack.removeWidget(old)
             old.deleteLater()
             self.open(self.current)
-
-    def screen(self, key: str) -> QWidget | None:
-        return self._screens.get(key)
 
     def open(self, key: str) -> None:
         """Go to a screen."""
@@ -170,8 +168,6 @@ class Screen(QWidget):
     def __init__(self, words: Words, key: str) -> None:
         super().__init__()
         self.words, self._key = words, key
-        from PySide6.QtWidgets import QFrame
-
         bar = QFrame()
         bar.setProperty("bar", True)
         bar.setFixedHeight(56)

@@ -7,7 +7,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint
-from qasync import asyncSlot
 
 from core import alerts
 from core.errors import Refused
@@ -21,6 +20,7 @@ from desktop.questions import Question
 from desktop.rounds import Rounds
 from desktop.settings import pages
 from desktop.settings.telegram import Claim, TelegramPage
+from desktop.slots import slot
 from desktop.stage import Stage
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class Desk:
         self.stage.window.bring()
         self.rounds.begin.click()
 
-    @asyncSlot(QPoint)
+    @slot(QPoint)
     async def _mascot_moved(self, point: QPoint) -> None:
         await records.keep(self.app.store, PLACE, json.dumps([point.x(), point.y()]))
 

@@ -7,7 +7,7 @@ without taking the caret from somebody who is writing.
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from PySide6.QtCore import QRectF, QSize, QTimer, Qt, Signal
+from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QCheckBox,

@@ -6,15 +6,15 @@ A change applies at once and says so under its row; what does not hold says why 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, get_args, get_origin
 
-from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
-from qasync import asyncSlot
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from core.errors import ApxError
 from desktop import pieces
 from desktop.settings import editors
+from desktop.slots import slot
 from desktop.words import Words
 
 SAID_MS = 4000
@@ -30,7 +30,13 @@ class Row(QWidget):
     applied = Signal()
 
     def __init__(
-        self, words: Words, key: str, editor: QWidget, apply: Callable[[Any], Awaitable[object]], *, side: bool = False
+        self,
+        words: Words,
+        key: str,
+        editor: QWidget,
+        apply: Callable[[Any], Awaitable[object]],
+        *,
+        side: bool = False,
     ) -> None:
         super().__init__()
         self._words, self._key, self.editor, self._apply = words, key, editor, apply
@@ -75,7 +81,7 @@ class Row(QWidget):
         pieces.name(self.editor, self.title.text())
         self.editor.setAccessibleDescription(self.help.text())
 
-    @asyncSlot()
+    @slot()
     async def take(self) -> None:
         """Apply what is in the editor; a change that comes meanwhile is applied after it."""
         if self._saving:
@@ -177,7 +183,9 @@ def editor_for(name: str, field: FieldInfo, words: Words) -> QWidget:
     if get_origin(kind) is Literal:
         return editors.Choice([(value, words(f"{field.title}.{value}")) for value in get_args(kind)])
     if kind is int:
-        return editors.Whole(int(low if low is not None else -(2**31)), int(high if high is not None else 2**31 - 1))
+        return editors.Whole(
+            int(low if low is not None else -(2**31)), int(high if high is not None else 2**31 - 1)
+        )
     if kind is float:
         return editors.Decimal(low if low is not None else -1e9, high if high is not None else 1e9)
     if get_origin(kind) in {tuple, list}:

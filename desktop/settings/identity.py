@@ -14,6 +14,7 @@ from desktop.rail import Portrait
 from desktop.settings.editors import Choice, Suggested
 from desktop.settings.form import Form, Row
 from desktop.settings.screen import Page
+from desktop.slots import slot
 from desktop.words import Words
 
 ACROSS = 8
@@ -84,7 +85,9 @@ class IdentityPage(Page):
         line.addWidget(self.owner, 1)
         self.card(top)
         self.icon_row = _Wear(words, wear)
-        self.card(self.icon_row.faces, title="settings.super_agent.icon", help="settings.super_agent.icon.help")
+        self.card(
+            self.icon_row.faces, title="settings.super_agent.icon", help="settings.super_agent.icon.help"
+        )
         self.more = Form(words, now, apply, names=("personality", "owner_context"))
         self.card(self.more)
 
@@ -106,7 +109,10 @@ class IdentityPage(Page):
 
     def _languages(self) -> list[tuple[str, str]]:
         known = [*languages(), "es-AR", "es-UY"]
-        return [("", self.words("identity.language.system")), *((one, OWN_NAMES.get(one, one)) for one in known)]
+        return [
+            ("", self.words("identity.language.system")),
+            *((one, OWN_NAMES.get(one, one)) for one in known),
+        ]
 
     def _relabel(self) -> None:
         editor = self.language.editor
@@ -128,9 +134,7 @@ class _Wear:
     """Wears a face through a callable; it is shown on every surface, so nothing needs to be said here."""
 
     def __init__(self, words: Words, wear: Callable[[str], Awaitable[object]]) -> None:
-        from qasync import asyncSlot
-
-        @asyncSlot(str)
+        @slot(str)
         async def put_on(key: str) -> None:
             await wear(key)
 

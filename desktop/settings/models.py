@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
-from qasync import asyncSlot
 
 from core.errors import ApxError
 from desktop import pieces
@@ -12,6 +11,7 @@ from desktop.settings.editors import Choice, Line, Secret, Suggested
 from desktop.settings.form import Form, Row
 from desktop.settings.plain import Now, Set, under
 from desktop.settings.screen import Page, Trial
+from desktop.slots import slot
 from desktop.words import Words
 
 PRACTICE = "practice:rules"
@@ -93,7 +93,7 @@ class ModelsPage(Page):
         self.add.setText(self.words("settings.models.add"))
         pieces.name(self.more, self.words("settings.models.provider"))
 
-    @asyncSlot()
+    @slot()
     async def test(self) -> None:
         """Ask the model for one word."""
         if not self.trial.begin():
@@ -121,5 +121,3 @@ class ModelsPage(Page):
             made = Provider(self.words, name, now=self._now, change=self._change, keep=self._keep)
             self.providers[name] = made
             self.keys.column.insertWidget(self.keys.column.count() - 1, made)
-
-

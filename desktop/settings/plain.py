@@ -4,13 +4,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QRadioButton, QVBoxLayout, QWidget
-from qasync import asyncSlot
 
 from core.errors import ApxError
 from core.settings import Settings
 from desktop import pieces
 from desktop.settings.form import Apply, Form
 from desktop.settings.screen import Page
+from desktop.slots import slot
 from desktop.words import Words
 
 Now = Callable[[], Settings]
@@ -35,13 +35,13 @@ class FilesPage(Page):
         self._now = now
         delivery = now().file_delivery
         self.kinds = Form(words, delivery.kinds, under("file_delivery.kinds", change))
-        self.size = Form(words, delivery, under("file_delivery", change))
+        self.largest = Form(words, delivery, under("file_delivery", change))
         self.card(self.kinds, title="settings.file_delivery.kinds", help="settings.file_delivery.kinds.help")
-        self.card(self.size)
+        self.card(self.largest)
 
     def refresh(self) -> None:
         self.kinds.take(self._now().file_delivery.kinds)
-        self.size.take(self._now().file_delivery)
+        self.largest.take(self._now().file_delivery)
 
 
 class PhonePage(Page):
@@ -120,7 +120,7 @@ class PermissionsPage(Page):
             help_text.setText(self.words(f"{key}.help"))
             button.setAccessibleDescription(help_text.text())
 
-    @asyncSlot(str)
+    @slot(str)
     async def choose(self, mode: str) -> None:
         try:
             await self._change("super_agent.permission_mode", mode)

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from PySide6.QtWidgets import QWidget
-from qasync import asyncSlot
 
 from core.errors import ApxError
 from desktop import pieces
@@ -16,6 +15,7 @@ from desktop.settings.editors import Secret
 from desktop.settings.form import Form, Row
 from desktop.settings.plain import Now, Set, under
 from desktop.settings.screen import Page, Trial
+from desktop.slots import slot
 from desktop.words import Words
 
 TONES = {"online": "accent", "conflict": "danger", "unauthorized": "danger", "offline": "warn"}
@@ -65,7 +65,9 @@ class TelegramPage(Page):
         self.card(head, self.enabled, self.token)
         self.owner = pieces.label(wrap=True)
         self.trial = Trial(words, "settings.telegram.test", "send", self.test)
-        self.card(self.owner, self.trial, title="settings.telegram.owner", help="settings.telegram.owner.help")
+        self.card(
+            self.owner, self.trial, title="settings.telegram.owner", help="settings.telegram.owner.help"
+        )
         self.card(self.server)
         words.changed.connect(self.retitle)
         self.retitle()
@@ -124,7 +126,7 @@ class TelegramPage(Page):
         self.why.say(detail)
         self.claimed(self._claim)
 
-    @asyncSlot(bool)
+    @slot(bool)
     async def decide(self, yes: bool) -> None:
         """The owner's word on the claim."""
         claim = self._claim
@@ -138,7 +140,7 @@ class TelegramPage(Page):
             self.claim_help.setText(str(error))
         self.refresh()
 
-    @asyncSlot()
+    @slot()
     async def test(self) -> None:
         """One message to the owner, and its receipt."""
         if not self.trial.begin():
