@@ -15,8 +15,8 @@ from desktop.messages import Entry, Messages
 from desktop.rows import Row, Save, row_for
 from desktop.words import Words
 
-PAGE = 40
-MOST = 120
+PAGE = 24
+MOST = 96
 NEAR = 240
 
 
@@ -104,13 +104,16 @@ class Conversation(QScrollArea):
         for row in self.rows():
             self._drop(row)
         self.first, self.last = first, last
+        self.column.setEnabled(False)  # laid out once, not after every row
         for place in range(first, last):
-            self.column.addWidget(self._row(place))
+            self._add(self.column.count(), place)
         self._lay_out()
         self._sliding = False
 
-    def _row(self, place: int) -> Row:
-        return row_for(self._messages.entries[place], self._words, self._save, self._again)
+    def _add(self, where: int, place: int) -> None:
+        row = row_for(self._messages.entries[place], self._words, self._save, self._again)
+        self.column.insertWidget(where, row)
+        row.show()  # a layout gives no room to what is not shown yet
 
     def _drop(self, row: Row) -> None:
         if row is self._found:
@@ -127,7 +130,7 @@ class Conversation(QScrollArea):
             self.last += last - first + 1
             return
         for place in range(first, last + 1):
-            self.column.insertWidget(1 + place - self.first, self._row(place))
+            self._add(1 + place - self.first, place)
             self.last += 1
         if self._at_end and self.last - self.first > MOST:
             for row in self.rows()[: self.last - self.first - MOST]:
@@ -170,10 +173,11 @@ class Conversation(QScrollArea):
         seen = self.verticalScrollBar().value()
         anchor = next((row for row in rows if row.geometry().bottom() >= seen), rows[0])
         offset = anchor.y() - seen
+        self.column.setEnabled(False)
         for place in range(self.first - 1, first - 1, -1):
-            self.column.insertWidget(1, self._row(place))
+            self._add(1, place)
         for place in range(self.last, last):
-            self.column.addWidget(self._row(place))
+            self._add(self.column.count(), place)
         grew_up = first < self.first
         self.first, self.last = first, last
         rows = self.rows()
@@ -190,6 +194,8 @@ class Conversation(QScrollArea):
     def _lay_out(self) -> None:
         # The places are needed now, not when the loop comes round to them.
         ground = self.ground
+        self.column.setEnabled(True)
+        self.column.invalidate()
         self.column.activate()
         height = max(self.viewport().height(), ground.heightForWidth(self.viewport().width()))
         ground.resize(self.viewport().width(), height)

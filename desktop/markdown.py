@@ -24,7 +24,7 @@ def html(text: str, *, line: str, sunken: str) -> str:
     """The text as HTML; an unfinished piece of Markdown, as it streams, is drawn as far as it goes."""
     colours = {"line": line, "sunken": sunken}
     parser = _parser()
-    return str(parser.renderer.render(parser.parse(text), parser.options, colours))
+    return str(parser.renderer.render(parser.parse(text), parser.options, colours)).strip()
 
 
 @cache

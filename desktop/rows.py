@@ -159,6 +159,8 @@ class OwnerRow(Row):
     def show_entry(self) -> None:
         text = self.entry.text
         self.text.setText(text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + "…")
+        metrics = self.text.fontMetrics()
+        self._widest = max((metrics.horizontalAdvance(one) for one in text[:2000].split("\n")), default=0)
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -167,12 +169,10 @@ class OwnerRow(Row):
 
     def _fit(self) -> None:
         # A wrapping label would otherwise be narrower than one line of it needs.
-        metrics = self.text.fontMetrics()
-        widest = max(
-            (metrics.horizontalAdvance(one) for one in self.entry.text[:2000].split("\n")), default=0
-        )
         room = min(OWN_WIDTH, int(self.width() * 0.86))
-        self.text.setFixedWidth(max(16, min(widest + 4, room)))
+        width = max(16, min(self._widest + 4, room))
+        if width != self.text.width():
+            self.text.setFixedWidth(width)
 
 
 class AgentRow(Row):

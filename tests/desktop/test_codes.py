@@ -10,7 +10,7 @@ from desktop.codes import mask
     [
         ("Tu código es 483921", "Tu código es ••••••"),
         ("Tu código de verificación es 483 921. No lo compartas.", "Tu código de verificación es ••••••. No lo compartas."),
-        ("G-482913 is your Google verification code", "•••••••• is your Google verification code"),
+        ("G-482913 is your Google verification code", "••••••• is your Google verification code"),
         ("Clave: 1234", "Clave: ••••"),
         ("482913", "••••••"),
     ],

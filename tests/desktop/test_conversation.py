@@ -50,14 +50,14 @@ def test_a_long_conversation_has_few_widgets_and_shows_its_end(view: Conversatio
 
 
 def test_reading_back_slides_and_keeps_the_place(view: Conversation, messages: Messages) -> None:
-    messages.load(entries(1000))
+    messages.load(entries(500))
     QTest.qWait(1)
     view.verticalScrollBar().setValue(100)
     seen = [row for row in view.rows() if row.geometry().bottom() >= 100][0]
     before = seen.mapTo(view.viewport(), QPoint(0, 0)).y()
     view._older()
     QTest.qWait(1)
-    assert view.first == 1000 - 2 * PAGE
+    assert view.first == 500 - 2 * PAGE
     assert abs(seen.mapTo(view.viewport(), QPoint(0, 0)).y() - before) <= 2
     for _ in range(30):
         view.verticalScrollBar().setValue(0)
@@ -65,7 +65,7 @@ def test_reading_back_slides_and_keeps_the_place(view: Conversation, messages: M
         assert len(view.rows()) <= MOST
     assert view.first == 0
     view.to_end()
-    assert view.last == 1000
+    assert view.last == 500
 
 
 def test_new_lines_are_followed_only_from_the_end(view: Conversation, messages: Messages) -> None:
@@ -81,10 +81,10 @@ def test_new_lines_are_followed_only_from_the_end(view: Conversation, messages: 
 
 
 def test_a_conversation_that_goes_on_for_days_keeps_few_widgets(view: Conversation, messages: Messages) -> None:
-    for entry in entries(400):
+    for entry in entries(200):
         messages.add(entry)
     assert len(view.rows()) <= MOST
-    assert view.last == 400
+    assert view.last == 200
     assert view.rows()[-1].entry is messages.entries[-1]
 
 
