@@ -180,21 +180,27 @@ class Masked(QLabel):
             self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             self.setCursor(Qt.CursorShape.WhatsThisCursor)
 
-    def enterEvent(self, event: QEnterEvent) -> None:
+    def _reveal(self) -> None:
         self.setText(self._plain)
+
+    def _cover(self) -> None:
+        self.setText(self._masked)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        self._reveal()
         super().enterEvent(event)
 
     def leaveEvent(self, event: QEvent) -> None:
         if not self.hasFocus():
-            self.setText(self._masked)
+            self._cover()
         super().leaveEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        self.setText(self._plain)
+        self._reveal()
         super().focusInEvent(event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        self.setText(self._masked)
+        self._cover()
         super().focusOutEvent(event)
 
 
@@ -257,11 +263,11 @@ class Notice(QWidget):
         column.setSpacing(8)
         self._icon = icon
         self._picture = QLabel()
-        self._title = label(role="strong")
-        self._why = label(role="muted", wrap=True)
+        self.title = label(role="strong")
+        self.why = label(role="muted", wrap=True)
         self.button = button("primary", press=self.pressed.emit)
         column.addStretch(2)
-        for widget in (self._picture, self._title, self._why, self.button):
+        for widget in (self._picture, self.title, self.why, self.button):
             if isinstance(widget, QLabel):
                 widget.setAlignment(Qt.AlignmentFlag.AlignCenter)
             column.addWidget(widget, 0, Qt.AlignmentFlag.AlignHCenter)
@@ -271,9 +277,9 @@ class Notice(QWidget):
 
     def say(self, title: str, why: str, press: str = "", icon: str = "") -> None:
         """Fill it; without `press` there is no button."""
-        self._title.setText(title)
-        self._why.setText(why)
-        self._why.setVisible(bool(why))
+        self.title.setText(title)
+        self.why.setText(why)
+        self.why.setVisible(bool(why))
         self._fit()
         self.button.setText(press)
         self.button.setVisible(bool(press))
@@ -287,7 +293,7 @@ class Notice(QWidget):
     def _fit(self) -> None:
         # A centred label that wraps does not get the height it needs by itself.
         width = max(160, min(420, self.width() - 64))
-        self._why.setFixedSize(width, max(0, self._why.heightForWidth(width)))
+        self.why.setFixedSize(width, max(0, self.why.heightForWidth(width)))
 
     def _draw(self) -> None:
         self._picture.setVisible(bool(self._icon))

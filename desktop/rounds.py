@@ -74,7 +74,7 @@ class Detail(Card):
     ) -> None:
         super().__init__(gap=0)
         self._words, self._answer, self._steps = words, answer, steps
-        self._round: Round | None = None
+        self.one: Round | None = None
         self._drawn: object = None
         self.title = pieces.label(role="strong")
         self.facts = pieces.Elided(role="small")
@@ -98,10 +98,10 @@ class Detail(Card):
         drawn = (one, tuple(talked), self._words.lang)
         if drawn == self._drawn:
             return
-        if self._round is None or self._round.id != one.id:
+        if self.one is None or self.one.id != one.id:
             self.replay.setChecked(False)
             pieces.clear(self.trace)
-        self._round, self._drawn = one, drawn
+        self.one, self._drawn = one, drawn
         said = self._words
         self.title.setText(said("round.title", at=when.clock(one.started_at)))
         self.replay.setText(said("round.replay"))
@@ -127,9 +127,9 @@ class Detail(Card):
     @slot()
     async def _toggle(self) -> None:
         pieces.clear(self.trace)
-        if not self.replay.isChecked() or self._round is None:
+        if not self.replay.isChecked() or self.one is None:
             return
-        for step in await self._steps(self._round.id):
+        for step in await self._steps(self.one.id):
             detail = " ".join(f"{key}={value}" for key, value in step.detail.items())
             text = f"{step.at.astimezone():%H:%M:%S}  {step.name}  {step.ms} ms  {detail}"
             self.trace.addWidget(pieces.Elided(text, "tool"))
@@ -193,6 +193,11 @@ class Rounds(Screen):
         """Something about rounds or questions happened."""
         if not self._soon.isActive():
             self._soon.start()
+
+    def rest(self) -> None:
+        """Read nothing more: the core is about to close."""
+        self._soon.stop()
+        self._soon.blockSignals(True)
 
     def retitle(self) -> None:
         super().retitle()

@@ -20,7 +20,7 @@ from desktop.questions import Question
 from desktop.rounds import Rounds
 from desktop.settings import pages
 from desktop.settings.telegram import Claim, TelegramPage
-from desktop.slots import slot
+from desktop.slots import settle, slot
 from desktop.stage import Stage
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ async def joined(app: "App", stage: Stage, door: "Door") -> AsyncIterator[None]:
     """The screens live on the core while inside."""
     desk = Desk(app, stage, door)
     async with AsyncExitStack() as stack:
+        stack.push_async_callback(settle)
         stack.callback(desk.leave)
         stack.push_async_callback(stage.chat.close)
         await desk.open()
@@ -78,6 +79,7 @@ class Desk:
         for disconnect in self._connections:
             disconnect()
         self._connections.clear()
+        self.rounds.rest()
         self.stage.feed.close()
         self.stage.questions.serve(None, None)
         self.stage.face.close()

@@ -84,10 +84,9 @@ class IdentityPage(Page):
         line.addWidget(self.names, 1)
         line.addWidget(self.owner, 1)
         self.card(top)
-        self.icon_row = _Wear(words, wear)
-        self.card(
-            self.icon_row.faces, title="settings.super_agent.icon", help="settings.super_agent.icon.help"
-        )
+        self._wear = wear
+        self.faces = Faces(words, self.wear)
+        self.card(self.faces, title="settings.super_agent.icon", help="settings.super_agent.icon.help")
         self.more = Form(words, now, apply, names=("personality", "owner_context"))
         self.card(self.more)
 
@@ -106,6 +105,11 @@ class IdentityPage(Page):
         words.changed.connect(self._relabel)
         theme.current().changed.connect(self.portrait.update)
         self.refresh()
+
+    @slot(str)
+    async def wear(self, key: str) -> None:
+        """Another face, on every surface at once."""
+        await self._wear(key)
 
     def _languages(self) -> list[tuple[str, str]]:
         known = [*languages(), "es-AR", "es-UY"]
@@ -127,15 +131,4 @@ class IdentityPage(Page):
         self.more.take(now)
         self.language.put(now.language)
         self.zone.put(now.timezone)
-        self.icon_row.faces.choose(self._icon())
-
-
-class _Wear:
-    """Wears a face through a callable; it is shown on every surface, so nothing needs to be said here."""
-
-    def __init__(self, words: Words, wear: Callable[[str], Awaitable[object]]) -> None:
-        @slot(str)
-        async def put_on(key: str) -> None:
-            await wear(key)
-
-        self.faces = Faces(words, put_on)
+        self.faces.choose(self._icon())

@@ -12,8 +12,9 @@ from qasync import QEventLoop
 from core.events import Bus
 from core.paths import Home
 from core.store import Store
-from desktop import theme
+from desktop import slots, theme
 from desktop.feed import Feed
+from desktop.rounds import Rounds
 from desktop.words import Words
 
 
@@ -56,6 +57,10 @@ def feed(bus: Bus) -> Feed:
 async def store(home: Home) -> AsyncIterator[Store]:
     async with Store.open(home.db) as store:
         yield store
+        for screen in QApplication.allWidgets():
+            if isinstance(screen, Rounds):
+                screen.rest()
+        await slots.settle()
 
 
 Until = Callable[[Callable[[], object]], Any]
@@ -67,7 +72,7 @@ def until() -> Until:
 
     async def wait(true: Callable[[], object]) -> None:
         async with asyncio.timeout(10):
-            while not true():
+            while not true():  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
 
     return wait

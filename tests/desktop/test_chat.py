@@ -42,7 +42,9 @@ class Scripted:
             self.cancelled = True
             raise
         self.bus.emit(
-            events.ToolFinished(run_id=id, call_id="c1", tool="phone_screenshot", ok=True, result="fine", seconds=0.4)
+            events.ToolFinished(
+                run_id=id, call_id="c1", tool="phone_screenshot", ok=True, result="fine", seconds=0.4
+            )
         )
         self.bus.emit(
             events.FileDelivered(run_id=id, media_id="m1", name="a.png", kind="image", size=3, caption="")
@@ -50,7 +52,9 @@ class Scripted:
         for piece in ("Half ", "and ", "half."):
             self.bus.emit(events.Said(run_id=id, text=piece))
         self.bus.emit(
-            events.RunClosed(run_id=id, channel="desktop", thread="desktop", status=self.status, text=self.text)
+            events.RunClosed(
+                run_id=id, channel="desktop", thread="desktop", status=self.status, text=self.text
+            )
         )
         return Run(id=id, turn=turn, status=self.status, text=self.text, error_kind=self.error_kind)
 
@@ -81,7 +85,12 @@ async def test_an_answer_is_streamed_with_its_tools_and_files_in_order(
     assert chat.working
     await until(lambda: len(chat.messages.entries) == 3)
     question, said, tool = chat.messages.entries
-    assert (question.text, said.text, tool.text, tool.ok) == ("hola", "Let me look.", "phone_screenshot", None)
+    assert (question.text, said.text, tool.text, tool.ok) == (
+        "hola",
+        "Let me look.",
+        "phone_screenshot",
+        None,
+    )
     runner.free.set()
     await until(lambda: not chat.working)
     assert kinds(chat) == [Kind.OWNER, Kind.AGENT, Kind.TOOL, Kind.FILE, Kind.AGENT]
@@ -105,7 +114,9 @@ async def test_a_second_message_while_one_is_answered_is_not_sent(
     await chat.close()
 
 
-async def test_the_closing_text_wins_over_what_was_streamed(chat: Chat, runner: Scripted, until: Until) -> None:
+async def test_the_closing_text_wins_over_what_was_streamed(
+    chat: Chat, runner: Scripted, until: Until
+) -> None:
     runner.text = "Corrected."
     runner.free.set()
     chat.send("hola")

@@ -38,7 +38,9 @@ def at_end(view: Conversation) -> bool:
     return bar.value() >= bar.maximum() - 4
 
 
-def test_a_long_conversation_has_few_widgets_and_shows_its_end(view: Conversation, messages: Messages) -> None:
+def test_a_long_conversation_has_few_widgets_and_shows_its_end(
+    view: Conversation, messages: Messages
+) -> None:
     began = time.process_time()
     messages.load(entries(10_000))
     spent = time.process_time() - began
@@ -80,7 +82,9 @@ def test_new_lines_are_followed_only_from_the_end(view: Conversation, messages: 
     assert not at_end(view)
 
 
-def test_a_conversation_that_goes_on_for_days_keeps_few_widgets(view: Conversation, messages: Messages) -> None:
+def test_a_conversation_that_goes_on_for_days_keeps_few_widgets(
+    view: Conversation, messages: Messages
+) -> None:
     for entry in entries(200):
         messages.add(entry)
     assert len(view.rows()) <= MOST

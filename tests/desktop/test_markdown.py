@@ -24,7 +24,9 @@ def test_html_is_text() -> None:
     assert "&lt;b&gt;" in drawn("```\n<b>\n```")
 
 
-@pytest.mark.parametrize("address", ["javascript:alert(1)", "file:///etc/passwd", "data:text/html,x", "http:", "apx:x"])
+@pytest.mark.parametrize(
+    "address", ["javascript:alert(1)", "file:///etc/passwd", "data:text/html,x", "http:", "apx:x"]
+)
 def test_only_web_addresses_can_be_opened(address: str) -> None:
     assert not opens(address)
     shown = drawn(f"[aquí]({address})")

@@ -35,7 +35,10 @@ def felt(*told: Event, start: Presence = OPEN) -> Presence:
         ((STARTED, closed("cancelled")), "idle"),
         ((events.RoundStarted(round_id="x"),), "working"),
         ((events.QuestionAsked(question_id="q"), STARTED, TOOL), "waiting"),
-        ((events.QuestionAsked(question_id="q"), events.QuestionAnswered(question_id="q", answer="send")), "idle"),
+        (
+            (events.QuestionAsked(question_id="q"), events.QuestionAnswered(question_id="q", answer="send")),
+            "idle",
+        ),
         ((events.ApprovalRequested(approval_id="a", tool="x", summary=""),), "waiting"),
         ((events.RoundClosed(round_id="x", status="relayed", conversations=0, at=NOW),), "failed"),
     ],
