@@ -55,7 +55,7 @@ def test_reading_back_slides_and_keeps_the_place(view: Conversation, messages: M
     messages.load(entries(500))
     QTest.qWait(1)
     view.verticalScrollBar().setValue(100)
-    seen = [row for row in view.rows() if row.geometry().bottom() >= 100][0]
+    seen = next(row for row in view.rows() if row.geometry().bottom() >= 100)
     before = seen.mapTo(view.viewport(), QPoint(0, 0)).y()
     view._older()
     QTest.qWait(1)

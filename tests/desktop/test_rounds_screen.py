@@ -21,7 +21,10 @@ from tests.desktop.conftest import Until
 
 pytestmark = pytest.mark.anyio
 
-ROUND = "insert into rounds (id, project_id, state, phone_state, started_at, closed_at, in_background) values (?, 'default', ?, ?, ?, ?, 1)"
+ROUND = (
+    "insert into rounds (id, project_id, state, phone_state, started_at, closed_at, in_background)"
+    " values (?, 'default', ?, ?, ?, ?, 1)"
+)
 TALK = (
     "insert into conversations (id, round_id, position, title, state, decision, decision_args, outcome, outcome_why,"
     " found_at) values (?, 'rnd_1', ?, ?, 'done', ?, ?, ?, ?, '2026-01-02T10:00:00.000+00:00')"

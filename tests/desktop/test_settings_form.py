@@ -41,11 +41,11 @@ async def change(config: Config) -> Any:
 
 
 @pytest.fixture
-async def form(config: Config, change: Any, words: Words, qtbot: QtBot) -> AsyncIterator[Form]:
+async def form(config: Config, change: Any, words: Words, qtbot: QtBot) -> Form:
     form = Form(words, config.now.whatsapp, under("whatsapp", change))
     qtbot.addWidget(form)
     form.show()
-    yield form
+    return form
 
 
 async def test_every_titled_field_has_a_row_and_no_other(form: Form) -> None:
