@@ -106,13 +106,11 @@ async def _session(home: Home, stage: Stage, leaving: asyncio.Event) -> None:
 @asynccontextmanager
 async def _opened(home: Home) -> AsyncIterator["App"]:
     # In a thread, so that the window answers while a second of imports goes by.
-    names = ("core.app", "core.log", "bridge.parts", "core.api.server")
-    core, log, bridge, api = await asyncio.to_thread(
-        lambda: [importlib.import_module(name) for name in names]
-    )
+    names = ("core.app", "core.log", "bridge.parts")
+    core, log, bridge = await asyncio.to_thread(lambda: [importlib.import_module(name) for name in names])
     home.make()
     log.to_file(home, "info")
-    async with core.App.open(home, [*bridge.parts(), api.serve]) as app:
+    async with core.App.open(home, bridge.parts()) as app:
         yield app
 
 

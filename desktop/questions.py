@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 
 from core.errors import ApxError
 from desktop import pieces
+from desktop.flow import Wrap
 from desktop.slots import slot
 from desktop.words import Words
 
@@ -88,8 +89,8 @@ class Buttons(QWidget):
         self.back = pieces.button(press=self._shut_field)
         self.wrong = pieces.label(role="error", wrap=True)
         self.wrong.hide()
-        self._choices, self._writing = QWidget(), QWidget()
-        self._choices.setLayout(pieces.row(self.yes, self.other, self.no, 1))
+        self._writing = QWidget()
+        self._choices = Wrap(self.yes, self.other, self.no, gap=8)
         inside = QVBoxLayout(self._writing)
         inside.setContentsMargins(0, 0, 0, 0)
         inside.addWidget(self.field)

@@ -61,6 +61,7 @@ class Entry(QPushButton):
     def fold(self, narrow: bool) -> None:
         self.setText("" if narrow else f"  {self.words}")
         self.setToolTip(self.words if narrow else "")
+        pieces.put(self, "folded", narrow)
         self._line.setContentsMargins(0, 0, 0 if narrow else 10, 14 if narrow else 0)
 
     def count(self, n: int, spoken: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from core.errors import ApxError
@@ -57,7 +58,9 @@ class RoundCard(Press):
             more = f"· {words.known(f'phone.{one.phone_state}.short', one.phone_state)}"
         else:
             more = ""
-        self.column.addLayout(pieces.row(pieces.label(at, "strong"), pieces.label(more, "small"), 1, gap=4))
+        head = pieces.row(pieces.label(at, "strong"), gap=4)
+        head.addWidget(pieces.Elided(more, "small"), 1)
+        self.column.addLayout(head)
         made = chips(one, words)
         self.column.addWidget(Wrap(*made))
         pieces.name(self, f"{at}: {', '.join(chip.text() for chip in made)}")
@@ -169,11 +172,12 @@ class Rounds(Screen):
         columns = QHBoxLayout(body)
         columns.setContentsMargins(0, 0, 0, 0)
         columns.setSpacing(0)
-        columns.addWidget(_scrolled(self.list, (24, 20, 10, 20), 334))
+        self._left = _scrolled(self.list, (24, 20, 10, 20))
+        columns.addWidget(self._left)
         right = QVBoxLayout()
         right.addWidget(self.detail)
         right.addStretch()
-        columns.addWidget(_scrolled(right, (10, 20, 24, 20), 0), 1)
+        columns.addWidget(_scrolled(right, (10, 20, 24, 20)), 1)
         self.stack = QStackedWidget()
         self.stack.addWidget(self.notice)
         self.stack.addWidget(body)
@@ -188,6 +192,10 @@ class Rounds(Screen):
         words.changed.connect(self._soon.start)
         self.retitle()
         self.follow()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._left.setFixedWidth(334 if self.width() >= 860 else 250)
 
     def follow(self) -> None:
         """Something about rounds or questions happened."""
@@ -233,6 +241,7 @@ class Rounds(Screen):
         except ApxError as error:
             self._failure = str(error)
             self._say()
+            self.begin.hide()
             self.stack.setCurrentWidget(self.notice)
         finally:
             self._busy = False
@@ -248,6 +257,7 @@ class Rounds(Screen):
             self._list(found)
         self._say()
         self.stack.setCurrentIndex(1 if found else 0)
+        self.begin.setVisible(bool(found))  # with nothing else here, the button is in the middle
         if not found:
             return
         chosen = next((one for one in found if one.id == self._chosen), found[0])
@@ -301,7 +311,7 @@ class Rounds(Screen):
         self.follow()
 
 
-def _scrolled(column: QVBoxLayout, margins: tuple[int, int, int, int], width: int) -> QScrollArea:
+def _scrolled(column: QVBoxLayout, margins: tuple[int, int, int, int]) -> QScrollArea:
     inside = QWidget()
     inside.setLayout(column)
     column.setContentsMargins(*margins)
@@ -310,6 +320,4 @@ def _scrolled(column: QVBoxLayout, margins: tuple[int, int, int, int], width: in
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setWidget(inside)
-    if width:
-        area.setFixedWidth(width)
     return area

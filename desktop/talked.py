@@ -1,7 +1,7 @@
 """One conversation of a round: who, what they said, what was done about it, and how sure that is."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout
 
 from desktop import codes, pieces
 from desktop.pieces import Avatar, Chip, Masked
@@ -57,7 +57,9 @@ class TalkedRow(QFrame):
         self.talked, self._words = talked, words
         column = QVBoxLayout()
         column.setSpacing(5)
-        title = pieces.label(talked.title, "strong")
+        title = pieces.Elided(talked.title, "strong")
+        title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
+        title.setMinimumWidth(40)
         head = pieces.row(title, pieces.label(self._count(), "small"), 1, gap=6)
         column.addLayout(head)
         for spoken in self._shown():

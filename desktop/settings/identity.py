@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt, QTimeZone
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QGridLayout, QHBoxLayout, QToolButton, QWidget
 
 from core import icons
@@ -17,7 +18,7 @@ from desktop.settings.screen import Page
 from desktop.slots import slot
 from desktop.words import Words
 
-ACROSS = 8
+WIDE = 92
 FACE = 46
 OWN_NAMES = {"en": "English", "es": "Español", "es-AR": "Español (Argentina)", "es-UY": "Español (Uruguay)"}
 
@@ -30,24 +31,37 @@ class Faces(QWidget):
         self._words = words
         self._group = QButtonGroup(self)
         self.buttons: dict[str, QToolButton] = {}
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setSpacing(8)
-        for place, key in enumerate(icons.ICONS):
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(8)
+        self._across = 0
+        self.setMinimumWidth(4 * 64)
+        for key in icons.ICONS:
             button = QToolButton()
             button.setCheckable(True)
             button.setProperty("bordered", True)
             button.setIcon(blobs.icon(key))
             button.setIconSize(QSize(FACE, FACE))
             button.setFixedHeight(66)
+            button.setMinimumWidth(56)
             button.setSizePolicy(button.sizePolicy().Policy.Expanding, button.sizePolicy().Policy.Fixed)
             button.setCursor(Qt.CursorShape.PointingHandCursor)
             button.clicked.connect(lambda _=False, key=key: wear(key))
             self._group.addButton(button)
             self.buttons[key] = button
-            grid.addWidget(button, place // ACROSS, place % ACROSS)
+        self._place(8)
         words.changed.connect(self.retitle)
         self.retitle()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place(max(4, min(8, self.width() // WIDE)))
+
+    def _place(self, across: int) -> None:
+        if across != self._across:
+            self._across = across
+            for place, button in enumerate(self.buttons.values()):
+                self._grid.addWidget(button, place // across, place % across)
 
     def retitle(self) -> None:
         for key, button in self.buttons.items():
@@ -81,8 +95,8 @@ class IdentityPage(Page):
         line.setContentsMargins(4, 0, 0, 0)
         line.setSpacing(22)
         line.addWidget(self.portrait)
-        line.addWidget(self.names, 1)
-        line.addWidget(self.owner, 1)
+        line.addWidget(self.names, 1, Qt.AlignmentFlag.AlignVCenter)
+        line.addWidget(self.owner, 1, Qt.AlignmentFlag.AlignVCenter)
         self.card(top)
         self._wear = wear
         self.faces = Faces(words, self.wear)
