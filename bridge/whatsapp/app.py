@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Sequence
 from bridge.notifications import Notice
 from bridge.phone import Phone
 from bridge.screen import Unexpected, Unreadable
-from bridge.whatsapp.bubbles import OUT
+from bridge.whatsapp.bubbles import OUT, UNREAD, unread_count
 from bridge.whatsapp.chats import Chats
 from bridge.whatsapp.contacts import QUERY, number_in_book, number_in_notices, parse_contacts
 from bridge.whatsapp.profile import Profile, load_profile
@@ -49,6 +49,21 @@ class WhatsApp:
     async def look(self) -> Look:
         """What is on the screen, named."""
         return await self._surface.look()
+
+    async def arrive(self) -> tuple[Chat, int | None] | None:
+        """Bring WhatsApp to the front. Where it opens inside a chat, that chat, and what its divider counts as new.
+
+        Such a chat was marked as read by the very launch, so no row of the list tells of it any more. The count
+        is 0 when there is no divider, None when it says no number.
+        """
+        look = await self._surface.arrive()
+        shown = header(look.tree, self._surface.profile) if look.screen.is_chat else None
+        if shown is None:
+            return None
+        chat = Chat(shown.title, shown.number, can_write=look.screen is Screen.CHAT)
+        page = Reader(self._surface, chat).page(look)
+        divider = next((bubble for bubble in page if bubble.kind == UNREAD), None)
+        return chat, unread_count(divider) if divider is not None else 0
 
     async def open_list(self) -> None:
         """Bring the list of chats up; `PhoneUnreachable("whatsapp_stuck")` says what stands in its way."""
@@ -113,13 +128,14 @@ class WhatsApp:
         look = await self.chats.top(await self.chats.at(False))
         found: set[Key] = set()
         for _ in range(NAMESAKES_PAGES):
-            found |= {row.key for row in self.chats.rows(look.tree) if same_title(row.title, title)}
+            here = [row.key for row in self.chats.rows(look.tree) if same_title(row.title, title)]
+            found |= set(here)
+            if len(here) > 1 or len(found) > 1:
+                raise Refused(f"More than one chat is called {title!r}: name it by its number.")
             further = await self.chats.down(look)
             if further is None:
                 break
             look = further
-        if len(found) > 1:
-            raise Refused(f"More than one chat is called {title!r}: name it by its number.")
 
     async def open_chat(self, chat: Chat, *, seen: Sequence[Message] = ()) -> Chat:
         """The chat again, after it was left: by its number, else by its row; known by what was read in it."""

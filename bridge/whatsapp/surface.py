@@ -78,6 +78,11 @@ class Surface:
             look = await self.back()
         raise PhoneUnreachable("whatsapp_stuck", self._stuck(look))
 
+    async def arrive(self) -> Look:
+        """Bring the app to the front, and what it shows of itself."""
+        await self.phone.launch()
+        return await self._arrived()
+
     async def _arrived(self) -> Look:
         """The first reading after a launch that is not the old screen any more."""
         try:

@@ -46,7 +46,7 @@ def running(home: Home) -> tuple[int, int] | None:
 async def health(port: int) -> dict[str, Any] | None:
     """What answers on that port, if it is the app. No token goes to a port before this."""
     try:
-        async with httpx.AsyncClient(**PLAIN, timeout=3) as http:
+        async with httpx.AsyncClient(**PLAIN, timeout=5) as http:
             answer = (await http.get(f"http://127.0.0.1:{port}/api/health")).json()
     except (httpx.HTTPError, ValueError):
         return None
@@ -81,7 +81,7 @@ class Client:
         for last in (False, True):
             try:
                 answer = await self._http.send(self._request(method, path, body, query), stream=stream)
-            except (httpx.ConnectError, FileNotFoundError) as error:
+            except (httpx.ConnectError, httpx.ConnectTimeout, FileNotFoundError) as error:
                 if last:
                     raise ApiFailed(say("gone"), code="unavailable", status=0) from error
             except httpx.HTTPError as error:

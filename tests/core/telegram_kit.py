@@ -17,7 +17,7 @@ from core.paths import Home
 from core.runs.turn import Attachment, Run, Status, Turn
 from core.store import new_id
 
-FAST = Timing(poll_s=1.0, slack_s=0.5, first_s=0.02, most_s=0.05, conflict_s=0.05, typing_s=0.05, press_s=0.1)
+FAST = Timing(poll_s=1.0, slack_s=1.0, first_s=0.02, most_s=0.05, conflict_s=0.05, typing_s=0.05, press_s=0.1)
 OWNER = 7
 TOKEN = "123456:AAHdemo-token_for-tests-0123456789"
 
@@ -70,12 +70,12 @@ class Desk:
 
     async def until(self, holds: Callable[[], object]) -> None:
         """Wait until something is true of the events and turns."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not holds():  # noqa: ASYNC110 - any event may be the one
                 await asyncio.sleep(0.01)
 
     async def until_states(self, *wanted: str) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while await self.states() != list(wanted):  # noqa: ASYNC110 - rows do not tell
                 await asyncio.sleep(0.01)
 
