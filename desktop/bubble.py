@@ -1,10 +1,10 @@
 """The bubble beside the mascot: the conversation of the window in small, what waits for the owner first."""
 
-from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QPainterPath, QRegion
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from desktop import pieces
+from desktop import compositing, pieces, theme
 from desktop.chat import Chat
 from desktop.questions import Questions
 from desktop.rail import Portrait
@@ -71,8 +71,18 @@ class Bubble(QWidget):
         self.portrait.show_face(mood=mood)
         self.portrait.setAccessibleName(doing)
 
+    def _round_off(self) -> None:
+        """Where windows are not blended, the corners would be black: they are cut off instead."""
+        if compositing.active():
+            self.clearMask()
+            return
+        shape = QPainterPath()
+        shape.addRoundedRect(QRectF(self.rect()), theme.RADIUS_BUBBLE, theme.RADIUS_BUBBLE)
+        self.setMask(QRegion(shape.toFillPolygon().toPolygon()))
+
     def show_beside(self, mascot: QRect) -> None:
         """Open next to this place of the screen, wholly on it."""
+        self._round_off()
         screen = QGuiApplication.screenAt(mascot.center()) or QGuiApplication.primaryScreen()
         self.move(beside(mascot, self.SIZE, screen.availableGeometry()))
         self.show()

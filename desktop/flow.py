@@ -50,6 +50,8 @@ class Flow(QLayout):
     def _place(self, rect: QRect, *, move: bool) -> int:
         x, y, tall = rect.x(), rect.y(), 0
         for item in self._items:
+            if item.isEmpty():
+                continue  # hidden, so it takes no room
             hint = item.sizeHint()
             if x > rect.x() and x + hint.width() > rect.right() + 1:
                 x, y, tall = rect.x(), y + tall + self._gap, 0

@@ -8,7 +8,7 @@ from PySide6.QtGui import QPixmap, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from core.errors import ApxError, PhoneUnreachable
-from desktop import pieces
+from desktop import pieces, theme
 from desktop.pieces import Card, Chip
 from desktop.slots import slot
 from desktop.window import Screen
@@ -61,6 +61,13 @@ class Picture(QLabel):
         self.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.setMinimumSize(200, 320)
         self._whole = QPixmap()
+        theme.current().changed.connect(self._draw)
+        self._draw()
+
+    @property
+    def empty(self) -> bool:
+        """Whether no picture was taken yet."""
+        return self._whole.isNull()
 
     def show_png(self, png: bytes) -> bool:
         self._whole = QPixmap()
@@ -77,6 +84,7 @@ class Picture(QLabel):
 
     def _draw(self) -> None:
         if self._whole.isNull():
+            self.setPixmap(theme.icon("phone", "faint").pixmap(QSize(72, 72)))
             return
         ratio = self.devicePixelRatioF()
         fitted = self._whole.scaled(
@@ -261,7 +269,8 @@ class PhoneScreen(Screen):
             self.remedy.setText("")
         else:
             self.state_chip.say(said(f"phone.{state}.short"), TONES.get(state, "danger"))
-            self.name.say(known.name or known.serial)
+            chosen = next((one.name for one in self._phones if one.chosen), "")
+            self.name.say(known.name or chosen or known.serial)
             self.remedy.setText(said(f"phone.{state}.remedy"))
         self.remedy.setVisible(known is not None)
         self.detail.setText(known.detail if known else "")

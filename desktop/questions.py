@@ -76,7 +76,7 @@ class Buttons(QWidget):
         talk = question.kind == "conversation"
         self._short = ".short" if small else ""
         self.yes = pieces.button("primary", press=self._yes)
-        self.other = pieces.button(press=self._open_field)
+        self.other = pieces.button("" if question.draft else "primary", press=self._open_field)
         self.no = pieces.button("" if talk else "danger", press=self._no)
         self.yes.setVisible(bool(question.draft) or not talk)
         self.other.setVisible(talk)
@@ -110,7 +110,7 @@ class Buttons(QWidget):
         said, talk = self._words, self._question.kind == "conversation"
         who = self._question.who
         self.yes.setText(said(("card.send" if talk else "card.allow") + self._short))
-        self.other.setText(said("card.write" + self._short))
+        self.other.setText(said("card.write" + self._short if self._question.draft else "card.answer"))
         self.no.setText(said("card.leave" if talk else "card.deny"))
         self.send.setText(said("card.send_mine"))
         self.back.setText(said("card.back"))
@@ -202,7 +202,9 @@ class QuestionList(QWidget):
 
     def refresh(self) -> None:
         """Keep the cards of questions that stay: what is being written in one is not lost."""
-        shown = self._questions.open[:2] if self._small else self._questions.open[:3]
+        shown = self._questions.open[
+            :1
+        ]  # the conversation is why people are here; the rest waits in the rounds
         for key in set(self._cards) - {question.id for question in shown}:
             _, card = self._cards.pop(key)
             self.column.removeWidget(card)

@@ -61,7 +61,7 @@ class Prose(QTextBrowser):
 
         colours = theme.current()
         self.document().setDefaultStyleSheet(
-            f"a {{ color: {colours.color('accent').name()}; }} p, li {{ line-height: 140%; }}"
+            f"a {{ color: {colours.color('accent').name()}; }} p, li {{ line-height: 118%; }}"
             " h1 { font-size: 18px; } h2 { font-size: 16px; } h3, h4, h5 { font-size: 14px; }"
             " pre, code { font-family: 'monospace'; font-size: 12px; }"
             f" blockquote {{ color: {colours.color('muted').name()}; }}"

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint
@@ -34,12 +34,14 @@ PLACE = "desktop.mascot.place"
 async def joined(app: "App", stage: Stage, door: "Door") -> AsyncIterator[None]:
     """The screens live on the core while inside."""
     desk = Desk(app, stage, door)
-    async with AsyncExitStack() as stack:
-        stack.push_async_callback(settle)
-        stack.callback(desk.leave)
-        stack.push_async_callback(stage.chat.close)
+    try:
         await desk.open()
         yield
+    finally:
+        desk.rest()
+        await stage.chat.close()
+        await settle()  # before the screens go: a slot that comes back wants its widget
+        desk.leave()
 
 
 class Desk:
@@ -55,13 +57,13 @@ class Desk:
     async def open(self) -> None:
         """Listen first, then read: nothing that happens in between is missed."""
         app, stage = self.app, self.stage
+        self._screens()
         stage.feed.listen(app.bus)
         if app.runner.ask is None:
             app.runner.ask = self._ask
         stage.questions.serve(self.questions, self.answer)
         self._speak()
         self._introduce()
-        self._screens()
         self._listening()
         self._show_model()
         history = await records.history(app.store, app.home, THREAD)
@@ -74,14 +76,17 @@ class Desk:
             stage.chat.note(self.words("config.rejected", why=app.config.problem))
         stage.face.tell()
 
-    def leave(self) -> None:
-        """Let go of the core: the screens that lived on it go too."""
+    def rest(self) -> None:
+        """Hear and begin nothing more."""
         for disconnect in self._connections:
             disconnect()
         self._connections.clear()
         self.rounds.rest()
         self.stage.feed.close()
         self.stage.questions.serve(None, None)
+
+    def leave(self) -> None:
+        """Let go of the core: the screens that lived on it go too."""
         self.stage.face.close()
         for key in ("rounds", "phone", "settings"):
             self.stage.window.take(key)

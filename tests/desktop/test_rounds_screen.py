@@ -218,7 +218,7 @@ async def test_a_list_that_cannot_be_read_says_why_and_tries_again(
     await until(lambda: rounds.notice.why.text() == "The database is busy.")
     broken[0] = False
     rounds.notice.button.click()
-    await until(lambda: rounds.cards)
+    await until(lambda: rounds.cards and rounds.detail.one)
 
 
 async def test_the_language_changes_live(
