@@ -18,13 +18,11 @@ class Bubble(QWidget):
 
     window_wanted = Signal()
     SIZE = QSize(360, 480)
-    SHADOW = 12
 
     def __init__(self, chat: Chat, questions: Questions, words: Words, save: Save) -> None:
         kind = Qt.WindowType
         super().__init__(None, kind.Tool | kind.FramelessWindowHint | kind.WindowStaysOnTopHint)
         self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
-        self.setObjectName("bubbleWindow")
         self._words = words
         self.setFixedSize(self.SIZE)
         frame = QFrame()

@@ -100,6 +100,18 @@ def row(*things: QWidget | int, gap: int = 8) -> QHBoxLayout:
     return made
 
 
+def at_most(widget: QWidget, width: int) -> QWidget:
+    """The widget at the left, never wider than that. A column alone would give it the height of the full width."""
+    holder = QWidget()
+    line = QHBoxLayout(holder)
+    line.setContentsMargins(0, 0, 0, 0)
+    line.setSpacing(0)
+    widget.setMaximumWidth(width)
+    line.addWidget(widget, 1)
+    line.addStretch(0)
+    return holder
+
+
 class Card(QFrame):
     """A surface with a border and a column inside. `tone` is empty, accent, warn, danger or info."""
 

@@ -29,6 +29,7 @@ class Question:
     conversation_id: str = ""
 
 
+WIDEST = 620
 Answer = Callable[[str, str, str], Awaitable[None]]  # question id, choice, text
 Read = Callable[[], Awaitable[Sequence[Question]]]
 
@@ -158,7 +159,6 @@ class QuestionCard(pieces.Card):
     def __init__(self, question: Question, answer: Answer, words: Words, *, small: bool = False) -> None:
         super().__init__("warn", pad=12 if small else 16)
         self._question, self._words = question, words
-        self.setMaximumWidth(620)
         self.chip = pieces.Chip("", "warn")
         self.who = pieces.Elided(role="strong")
         self.text = pieces.label(wrap=True)
@@ -193,7 +193,7 @@ class QuestionList(QWidget):
         self.column = QVBoxLayout(self)
         self.column.setContentsMargins(margin, 0, margin, 8)
         self.column.setSpacing(8)
-        self._cards: dict[str, tuple[Question, QuestionCard]] = {}
+        self._cards: dict[str, QWidget] = {}
         self.more = pieces.label(role="small")
         self.column.addWidget(self.more)
         questions.changed.connect(self.refresh)
@@ -206,16 +206,15 @@ class QuestionList(QWidget):
             :1
         ]  # the conversation is why people are here; the rest waits in the rounds
         for key in set(self._cards) - {question.id for question in shown}:
-            _, card = self._cards.pop(key)
-            self.column.removeWidget(card)
-            card.hide()
-            card.deleteLater()
+            gone = self._cards.pop(key)
+            self.column.removeWidget(gone)
+            gone.hide()
+            gone.deleteLater()
         for place, question in enumerate(shown):
-            held = self._cards.get(question.id)
-            if held is None:
+            if question.id not in self._cards:
                 card = QuestionCard(question, self._questions.answer, self._words, small=self._small)
-                self._cards[question.id] = (question, card)
-                self.column.insertWidget(place, card)
+                self._cards[question.id] = pieces.at_most(card, WIDEST)
+                self.column.insertWidget(place, self._cards[question.id])
         rest = len(self._questions.open) - len(shown)
         self.more.setText(self._words("card.more", n=rest))
         self.more.setVisible(rest > 0)

@@ -48,6 +48,7 @@ class Talked:
     complete: bool
     messages: tuple[Spoken, ...]
     question: Question | None
+    answered: str = ""  # what the owner decided: a text, or "leave"
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +228,13 @@ async def conversations(store: "Store", round_id: str) -> list[Talked]:
             )
         )
     open_questions = {q.conversation_id: q for q in await questions(store)}
+    answered = {
+        row["conversation_id"]: row["answer"]
+        for row in await store.all(
+            "select conversation_id, answer from questions where round_id = ? and state = 'answered'",
+            round_id,
+        )
+    }
     rows = await store.all("select * from conversations where round_id = ? order by position", round_id)
     return [
         Talked(
@@ -245,6 +253,7 @@ async def conversations(store: "Store", round_id: str) -> list[Talked]:
             complete=bool(row["complete"]),
             messages=tuple(spoken.get(row["id"], ())),
             question=open_questions.get(row["id"]),
+            answered=answered.get(row["id"], ""),
         )
         for row in rows
     ]

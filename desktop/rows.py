@@ -203,16 +203,14 @@ class ToolRow(Row):
         inside.setContentsMargins(0, 1, 0, 1)
         inside.addWidget(self.text)
         self.line.clicked.connect(self.toggle)
-        self.line.setMaximumWidth(TEXT_WIDTH)
         self.details = pieces.label(role="code", wrap=True)
         self.details.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.details.setMaximumWidth(TEXT_WIDTH)
         self.details.hide()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 2)
         column.setSpacing(4)
-        column.addWidget(self.line)
-        column.addWidget(self.details)
+        column.addWidget(pieces.at_most(self.line, TEXT_WIDTH))
+        column.addWidget(pieces.at_most(self.details, TEXT_WIDTH))
 
     def show_entry(self) -> None:
         entry, said = self.entry, self.words

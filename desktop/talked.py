@@ -16,6 +16,15 @@ def verdict(talked: Talked) -> tuple[str, str]:
     """The key of what was done, and the tone it has."""
     if talked.question is not None:
         return "done.asks", "warn"
+    if talked.answered == "leave":
+        return "done.left", "quiet"
+    if talked.answered:
+        return {
+            "sent": ("done.answer_sent", "accent"),
+            "unknown": ("done.unknown", "warn"),
+            "rejected": ("done.answer_not_sent", "danger"),
+            "not_sent": ("done.answer_not_sent", "danger"),
+        }.get(talked.outcome, ("done.sending", "info"))
     match talked.decision:
         case "reply":
             return {
@@ -117,6 +126,8 @@ class TalkedRow(QFrame):
             return ""
         if talked.outcome in {"rejected", "not_sent", "unknown"} and talked.outcome_why:
             return self._words.known(talked.outcome_why, talked.outcome_why)
+        if talked.answered and talked.answered != "leave":
+            return f"“{talked.answered}”"
         if talked.decision in {"reply", "ask_owner"} and talked.said:
             return f"“{talked.said}”"
         return reason(talked.reason, self._words)

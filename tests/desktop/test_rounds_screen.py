@@ -252,6 +252,22 @@ async def test_verdicts(walked: Store, decision: str, outcome: str, state: str, 
     assert verdict(talked)[0] == key
 
 
+@pytest.mark.parametrize(
+    ("answer", "outcome", "key"),
+    [
+        ("leave", "not_sent", "done.left"),
+        ("Sale 8.000", "sent", "done.answer_sent"),
+        ("Sale 8.000", "not_sent", "done.answer_not_sent"),
+        ("Sale 8.000", "unknown", "done.unknown"),
+    ],
+)
+async def test_what_became_of_the_owners_answer(walked: Store, answer: str, outcome: str, key: str) -> None:
+    await walked.run("update questions set state = 'answered', answer = ?", answer)
+    await walked.run("update conversations set outcome = ? where id = 'c2'", outcome)
+    talked = next(one for one in await records.conversations(walked, "rnd_1") if one.id == "c2")
+    assert verdict(talked)[0] == key
+
+
 async def test_pressing_a_card_with_the_keyboard_opens_its_round(
     walked: Store, phone: Phone, words: Words, qtbot: QtBot, until: Until
 ) -> None:
