@@ -7,12 +7,12 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any
 
 from bridge.handset import Handset
 from bridge.owner_questions import Questions
 from bridge.owner_telegram import OwnerTelegram
 from bridge.rounds import Rounds
-from bridge.routes import router
 from bridge.tools import TOOLS
 from core.api.server import serve
 from core.app import App, Part
@@ -56,7 +56,7 @@ async def _reached(app: App) -> AsyncIterator[Questions]:
         stack.push_async_callback(questions.aclose)
         stack.callback(app.tools.add(*TOOLS))
         app.services |= {Handset: handset, Questions: questions}
-        app.routers.append(router)
+        app.routers.append(_routes)
         yield questions
 
 
@@ -68,3 +68,10 @@ def parts() -> Sequence[Part]:
 def tools() -> Sequence[Part]:
     """Those that one command needs when it opens the app itself: tools, and nobody who listens."""
     return (phone_tools,)
+
+
+def _routes() -> Any:
+    # FastAPI takes longer to import than all else to start: the API asks for this once it answers.
+    from bridge.routes import router
+
+    return router

@@ -28,7 +28,7 @@ class Reader:
 
     async def read(self, *, unread: int | None, max_messages: int) -> Reading:
         """Everything new: below the divider, or the last `unread` that came in; None takes the last run."""
-        look = await self.to_end(await self.look())
+        look = await self.to_end(await self.current())
         whole, why = await self._upwards(look, unread, max_messages)
         seen = len(whole)
         for _ in range(TRIES):
@@ -42,7 +42,14 @@ class Reader:
 
     async def look(self) -> Look:
         """The open chat, which must still be ours."""
-        look = await self._surface.until(Screen.CHAT, Screen.CHAT_READ_ONLY, timeout_s=8)
+        return self._ours(await self._surface.until(Screen.CHAT, Screen.CHAT_READ_ONLY, timeout_s=8))
+
+    async def current(self) -> Look:
+        """The same, from the last reading if nothing was touched since."""
+        look = await self._surface.current()
+        return self._ours(look) if look.screen.is_chat else await self.look()
+
+    def _ours(self, look: Look) -> Look:
         shown = header(look.tree, self._profile)
         if shown is None or not same_title(shown.title, self._chat.title):
             raise WrongChat(self._chat.title, shown.title if shown else "")
@@ -62,7 +69,7 @@ class Reader:
             button = self._profile.find(look.tree, "scroll_bottom")
             if button is None:
                 return look
-            await self._surface.phone.tap(*button.center)
+            await self._surface.tap(*button.center)
             look = await self.look()
         for _ in range(PAGES):
             listing = self._profile.find(look.tree, "list")
@@ -167,7 +174,7 @@ class Reader:
         line = max(12, look.tree.size[0] // 38)
         for spot in SPOTS if own else (0.5,):
             x = node.left + int((node.right - node.left) * spot)
-            await self._surface.phone.tap(x, node.bottom - line if own else node.center[1])
+            await self._surface.tap(x, node.bottom - line if own else node.center[1])
             after = await self._surface.look()
             if not after.screen.is_chat:
                 await self._surface.back()

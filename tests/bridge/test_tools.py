@@ -152,7 +152,7 @@ async def test_touching_typing_and_keys_reach_the_phone(home: House) -> None:
 
 
 async def test_an_app_that_is_not_there_is_named(home: House) -> None:
-    with pytest.raises(ApxError, match="org.example.nothing"):
+    with pytest.raises(ApxError, match=r"org\.example\.nothing"):
         await call(home, "phone_open", app="org.example.nothing")
 
 

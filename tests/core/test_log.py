@@ -24,7 +24,7 @@ SECRETS = [
 ]
 
 
-@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("secret", SECRETS, ids=range(len(SECRETS)))
 @pytest.mark.parametrize("around", ["{}", "the key {} is wrong", "GET https://host/{}/x", '{{"x": "{}"}}'])
 def test_what_looks_like_a_secret_is_hidden_wherever_it_stands(secret: str, around: str) -> None:
     text = redacted(around.format(secret))
