@@ -123,7 +123,8 @@ class TalkedRow(QFrame):
     def _note(self) -> str:
         talked = self.talked
         if talked.question is not None:
-            return ""
+            held = talked.outcome == "sent" and talked.said
+            return self._words("done.held", text=talked.said) if held else ""
         if talked.outcome in {"rejected", "not_sent", "unknown"} and talked.outcome_why:
             return self._words.known(talked.outcome_why, talked.outcome_why)
         if talked.answered and talked.answered != "leave":

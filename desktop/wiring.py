@@ -1,6 +1,5 @@
 """Joins the core to the screen: widgets are given callables and values here, and never the app itself."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -52,7 +51,6 @@ class Desk:
         self.words = stage.words
         self.approvals = Approvals(stage.words)
         self._connections: list[Callable[[], object]] = []
-        self._placing: set[asyncio.Future[Any]] = set()
 
     async def open(self) -> None:
         """Listen first, then read: nothing that happens in between is missed."""
