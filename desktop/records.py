@@ -286,21 +286,3 @@ async def keep(store: "Store", key: str, value: str) -> None:
         key,
         value,
     )
-
-
-async def claim(store: "Store", channel: str) -> tuple[int, str] | None:
-    """Who asks to be the owner of a bot: number and name."""
-    told = json.loads(await kept(store, f"telegram.claim.{channel}") or "{}")
-    if told.get("state") != "open":
-        return None
-    return int(told["user_id"]), str(told["name"])
-
-
-async def settle_claim(store: "Store", channel: str, *, declined: bool) -> None:
-    """The owner has decided: a declined person is not asked about again, an accepted one needs no claim."""
-    key = f"telegram.claim.{channel}"
-    told = json.loads(await kept(store, key) or "{}")
-    if declined and told:
-        await keep(store, key, json.dumps(told | {"state": "declined"}))
-    else:
-        await store.run("delete from settings where key = ?", key)

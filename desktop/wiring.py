@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QPoint
 
 from core import alerts
+from core.channels.telegram import confirm_claim
+from core.channels.telegram_people import claim_of
 from core.errors import Refused
 from core.events import ChannelState, ConfigChanged, ConfigRejected, IdentityChanged, OwnerClaimed, PhoneState
 from core.runs.dispatch import Approval
@@ -157,12 +159,7 @@ class Desk:
 
     async def decide(self, claim: Claim, yes: bool) -> None:
         """The claimant becomes the owner, or is declined for good."""
-        channels = self.app.config.now.telegram.channels
-        name = channels[0].name if channels else "default"
-        if yes:
-            owner = {"owner_user_id": claim.user_id, "chat_id": str(claim.user_id)}
-            await self.app.config.set({f"telegram.channels.0.{key}": value for key, value in owner.items()})
-        await records.settle_claim(self.app.store, name, declined=not yes)
+        await confirm_claim(self.app, claim.channel, claim.user_id, yes)
         self._claim = None
 
     # what happened
@@ -215,18 +212,21 @@ class Desk:
         self.rounds.show_phone(state, TONES.get(event.state, "danger"))
 
     def _channel_told(self, event: ChannelState) -> None:
-        self._channel = (event.state, event.detail)
-        self._show_claim()
+        if event.channel.startswith("telegram"):
+            self._channel = (event.state, event.detail)
+            self._show_claim()
 
     def _claimed(self, event: OwnerClaimed) -> None:
-        self._claim = Claim(event.user_id, event.user_name)
+        self._claim = Claim(event.user_id, event.user_name, event.channel)
         self._show_claim()
 
     async def _claims(self) -> None:
-        channels = self.app.config.now.telegram.channels
-        if channels and (found := await records.claim(self.app.store, channels[0].name)):
-            self._claim = Claim(*found)
-            self._show_claim()
+        """Who asked to be the owner while nobody looked."""
+        for channel in self.app.config.now.telegram.channels:
+            found = await claim_of(self.app.store, channel.name)
+            if found is not None and found.state == "open":
+                self._claim = Claim(found.user_id, found.name, channel.name)
+        self._show_claim()
 
     def _show_claim(self) -> None:
         page = self.settings.built.get("telegram")

@@ -27,6 +27,7 @@ class Claim:
 
     user_id: int
     user_name: str
+    channel: str = "default"
 
 
 class TelegramPage(Page):

@@ -11,10 +11,14 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from core.app import App, owned
+from core.channels.telegram_people import Claim, keep_claim
 from core.paths import Home
+from core.store import Store
 from desktop import instance, main
 from desktop.look import Look, read
 from desktop.messages import Kind
+from desktop.settings.screen import SettingsScreen
+from desktop.settings.telegram import TelegramPage
 from desktop.stage import Stage
 from tests.desktop.conftest import Until
 
@@ -128,3 +132,28 @@ async def test_the_first_look_comes_from_the_files(ready: Home, tmp_path: object
     ready.config.write_text("{broken", encoding="utf-8")
     ready.identity.write_text("[]", encoding="utf-8")
     assert read(ready).name == "APX"
+
+
+async def test_who_wrote_to_the_bot_becomes_the_owner_only_here(
+    qapp: QApplication, ready: Home, stages: list[Stage], until: Until
+) -> None:
+    ready.config.write_text(
+        json.dumps({"port": 0, "telegram": {"channels": [{"name": "default", "bot_token": "1:a"}]}}),
+        encoding="utf-8",
+    )
+    async with Store.open(ready.db) as store:
+        await keep_claim(store, "default", Claim(7, "Alex", "7"))
+    task = asyncio.ensure_future(main.live(qapp, ready))
+    await until(lambda: stages and stages[0].chat.why == "")
+    settings = stages[0].window._screens["settings"]
+    assert isinstance(settings, SettingsScreen)
+    settings.open("telegram")
+    page = settings.built["telegram"]
+    assert isinstance(page, TelegramPage)
+    await until(lambda: not page.claim_card.isHidden())
+    page.yes.click()
+    await until(
+        lambda: json.loads(ready.config.read_text())["telegram"]["channels"][0].get("owner_user_id") == 7
+    )
+    stages[0].tray.quit_asked.emit()
+    await asyncio.wait_for(task, 20)
