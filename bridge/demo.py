@@ -27,6 +27,7 @@ from bridge.simulator.phone import SimPhone
 from bridge.simulator.stage import SimDevice, adb_server, connect, simulated_phone
 from core.cli.client import ApiFailed, Client, health, running
 from core.cli.client import connect as app_of
+from core.cli.output import INTERRUPTED
 from core.errors import Unavailable
 from core.paths import Home
 from core.texts import t
@@ -278,9 +279,19 @@ async def _delivered(client: Client, id: str) -> dict[str, Any]:
 async def whole(show: Show, *, window: bool) -> Facts:
     """The demo as a task that a polite kill ends like Ctrl-C does: with everything put away."""
     task = asyncio.ensure_future(demo(show, window=window))
+    told = asyncio.Event()
+
+    def stop() -> None:
+        told.set()
+        task.cancel()
+
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    loop.add_signal_handler(signal.SIGTERM, stop)
     try:
         return await task
+    except asyncio.CancelledError:
+        if told.is_set():
+            sys.exit(INTERRUPTED)
+        raise
     finally:
         loop.remove_signal_handler(signal.SIGTERM)

@@ -234,6 +234,7 @@ class WhatsApp:
 
     async def leave(self) -> bool:
         """Put WhatsApp into the background; True when it is certainly not in front any more."""
+        self._surface.touched()
         try:
             await self._phone.home()
         except PhoneUnreachable as error:

@@ -53,9 +53,11 @@ def two_chats() -> SimPhone:
 
 @asynccontextmanager
 async def place(tmp_path: Path, *, part: Any = phone, **more: Any) -> AsyncIterator[Place]:
-    async with server_and_phone(tmp_path, two_chats()) as (port, device):
-        async with served(tmp_path, settings(None, device.address, port, **more), [part]) as api:
-            yield Place(api, device, port)
+    async with (
+        server_and_phone(tmp_path, two_chats()) as (port, device),
+        served(tmp_path, settings(None, device.address, port, **more), [part]) as api,
+    ):
+        yield Place(api, device, port)
 
 
 @pytest.fixture
