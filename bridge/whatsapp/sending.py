@@ -62,7 +62,10 @@ def _bare(text: str) -> str:
 class Sender:
     """Puts one text into one open chat."""
 
-    def __init__(self, surface: Surface, chat: Chat, text: str, seen: Sequence[Message]) -> None:
+    def __init__(
+        self, surface: Surface, chat: Chat, text: str, seen: Sequence[Message], *, insist: bool = False
+    ) -> None:
+        self._insist = insist
         self._surface = surface
         self._profile = surface.profile
         self._phone = surface.phone
@@ -94,7 +97,7 @@ class Sender:
         page = self._reader.page(look)
         newer = await self._known_again(page)
         self._arrived = tuple(Message(bubble, True) for bubble in newer if bubble.direction == IN)
-        if any(bubble.direction == OUT for bubble in newer):
+        if not self._insist and any(bubble.direction == OUT for bubble in newer):
             raise NotSent("answered", "Somebody has answered in this chat since it was read.")
         if look.screen is not Screen.CHAT:
             raise NotSent("read_only", "Nobody can write in this chat.")

@@ -304,6 +304,20 @@ async def test_the_first_answer_wins(tmp_path: Path) -> None:
         assert [sent.text for sent in phone.sent] == ["¡Buenas! 👋"]
 
 
+async def test_the_answer_goes_out_below_the_line_that_said_it_was_being_asked(tmp_path: Path) -> None:
+    phone = empty("es")
+    phone.receive(phone.whatsapp.add("Ana", number="34600200201").id, "¿Cuánto sale la clase?")
+    async with house(tmp_path, phone) as home:
+        await home.round()
+        [question] = await home.questions.open_ones()
+        await home.questions.answer(
+            question["id"], "write", text="Sale 20, la primera es gratis", by="window"
+        )
+        await home.bot.until(lambda: len(home.bot.sent) == 2, 30)
+        assert [sent.text for sent in phone.sent][1:] == ["Sale 20, la primera es gratis"]
+        assert "Se lo envié a Ana" in home.bot.sent[1].text
+
+
 # Interrupted rounds go on where they were
 
 
