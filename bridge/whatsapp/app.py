@@ -206,9 +206,15 @@ class WhatsApp:
             look = await self.chats.top(await self.chats.at(archived))
         raise RowGone(f"The chat {chat.title!r} was not found again by what was read in it.")
 
-    async def reply(self, chat: Chat, text: str, *, seen_before: Sequence[Message] = ()) -> Sent:
-        """Send one text into one chat and prove it; every other outcome has a name."""
-        text = text.replace("\r\n", "\n").strip()
+    async def reply(
+        self, chat: Chat, text: str, *, seen_before: Sequence[Message] = (), insist: bool = False
+    ) -> Sent:
+        """Send one text into one chat and prove it; every other outcome has a name.
+
+        Where something of ours stands below what was read, somebody has answered already and nothing is sent,
+        unless the owner insists.
+        """
+        text = text.replace("\r\n", "\n")
         if why := refused(text):
             return Sent("not_sent", "text", why)
         self._surface.touched()  # the decision took its time
@@ -217,11 +223,11 @@ class WhatsApp:
             await self.open_chat(chat, seen=seen_before)
         except (RowGone, WrongChat, Unreadable) as error:
             return Sent("not_sent", error.code, str(error))
-        return await Sender(self._surface, chat, text, seen_before).send()
+        return await Sender(self._surface, chat, text, seen_before, insist=insist).send()
 
     async def verify_sent(self, chat: Chat, text: str) -> bool:
         """Whether a bubble of ours with this text stands among the last of the chat, as after a crash."""
-        text = text.replace("\r\n", "\n").strip()
+        text = text.replace("\r\n", "\n")
         seen, chat.seen = chat.seen, ()
         try:
             await self.open_chat(chat)
@@ -234,6 +240,7 @@ class WhatsApp:
 
     async def leave(self) -> bool:
         """Put WhatsApp into the background; True when it is certainly not in front any more."""
+        self._surface.touched()
         try:
             await self._phone.home()
         except PhoneUnreachable as error:

@@ -22,6 +22,7 @@ from bridge.wording import plain_spaces, same_message, same_title
 from core.errors import PhoneUnreachable
 
 PREFILL_S, PROOF_S = 8.0, 30.0
+TICK_S = 6.0
 ANSWERS_S = 6.0  # within which a button that works has emptied the composer
 MAX_CHARS = 4000
 MOVE_END, DEL = 123, 67
@@ -61,7 +62,10 @@ def _bare(text: str) -> str:
 class Sender:
     """Puts one text into one open chat."""
 
-    def __init__(self, surface: Surface, chat: Chat, text: str, seen: Sequence[Message]) -> None:
+    def __init__(
+        self, surface: Surface, chat: Chat, text: str, seen: Sequence[Message], *, insist: bool = False
+    ) -> None:
+        self._insist = insist
         self._surface = surface
         self._profile = surface.profile
         self._phone = surface.phone
@@ -93,7 +97,7 @@ class Sender:
         page = self._reader.page(look)
         newer = await self._known_again(page)
         self._arrived = tuple(Message(bubble, True) for bubble in newer if bubble.direction == IN)
-        if any(bubble.direction == OUT for bubble in newer):
+        if not self._insist and any(bubble.direction == OUT for bubble in newer):
             raise NotSent("answered", "Somebody has answered in this chat since it was read.")
         if look.screen is not Screen.CHAT:
             raise NotSent("read_only", "Nobody can write in this chat.")
@@ -301,6 +305,9 @@ class Sender:
             await self._surface.watch(shown, PROOF_S)
         if not found:
             return Sent("unknown", "no_bubble", "The text left the composer, but its bubble was not seen.")
+        if found[-1].status == "pending":
+            # The clock usually turns into a tick at once; what it says after that is what the owner is told.
+            await self._surface.watch(lambda look: shown(look) and found[-1].status != "pending", TICK_S)
         status = found[-1].status
         if status == "failed":
             return Sent("rejected", "failed", "WhatsApp marks the message as not sent.")

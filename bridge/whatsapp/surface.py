@@ -134,7 +134,7 @@ class Surface:
             if error.tree is None:
                 raise
             tree = error.tree
-        return Look(tree, self.name(tree))
+        return self._seen(tree)
 
     def _covers(self, tree: Tree) -> bool:
         """Whether what is on top is a window that BACK may close, and not the launcher or another app."""

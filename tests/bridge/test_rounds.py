@@ -193,6 +193,30 @@ async def test_a_locked_phone_is_reported_from_its_notifications(tmp_path: Path)
         assert not phone.awake
 
 
+async def test_the_same_state_is_told_once_in_its_window_and_nothing_is_lost(tmp_path: Path) -> None:
+    phone = two_chats()
+    phone.keyguard = "secure"
+    phone.sleep()
+    async with house(tmp_path, phone) as home:
+        await home.alert(b"%evtprm3")
+        await home.closed(1)
+        await home.alert(b'{"sender": "Caro", "message": "Y esto?"}')
+        await asyncio.sleep(1)
+        assert len(home.of(RoundStarted)) == 1
+        phone.keyguard = "none"
+        await home.alert(b"%evtprm3")  # the phone is open now: a round takes what waited
+        await home.closed(2)
+        await home.bot.until(lambda: len(home.bot.sent) == 2)
+        assert "desde las notificaciones" in home.bot.sent[0].text
+        assert "WhatsApp · 2 chats con novedades" in home.bot.sent[1].text
+        assert [
+            row["state"] for row in await home.app.store.all("select distinct state from alerts order by 1")
+        ] == [
+            "relayed",
+            "worked",
+        ]
+
+
 async def test_whatsapp_missing_is_relayed(tmp_path: Path) -> None:
     phone = empty("es")
     phone.installed.pop("com.whatsapp")
@@ -278,6 +302,20 @@ async def test_the_first_answer_wins(tmp_path: Path) -> None:
         assert [type(result).__name__ for result in results] == ["NoneType", "Refused"]
         assert await answered(home, question["id"]) == "answered: ¡Buenas! 👋"
         assert [sent.text for sent in phone.sent] == ["¡Buenas! 👋"]
+
+
+async def test_the_answer_goes_out_below_the_line_that_said_it_was_being_asked(tmp_path: Path) -> None:
+    phone = empty("es")
+    phone.receive(phone.whatsapp.add("Ana", number="34600200201").id, "¿Cuánto sale la clase?")
+    async with house(tmp_path, phone) as home:
+        await home.round()
+        [question] = await home.questions.open_ones()
+        await home.questions.answer(
+            question["id"], "write", text="Sale 20, la primera es gratis", by="window"
+        )
+        await home.bot.until(lambda: len(home.bot.sent) == 2, 30)
+        assert [sent.text for sent in phone.sent][1:] == ["Sale 20, la primera es gratis"]
+        assert "Se lo envié a Ana" in home.bot.sent[1].text
 
 
 # Interrupted rounds go on where they were

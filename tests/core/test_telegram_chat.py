@@ -394,11 +394,10 @@ async def test_a_chat_id_alone_names_the_owner(tmp_path: Path) -> None:
 
 
 async def question(one: Desk, **more: Any) -> None:
-    row = (
-        Button("Send this draft " + "x" * 200, "question", {"id": "q1", "do": "send", "long": "p" * 500}),
-        Button("Leave", "question", {"id": "q1", "do": "leave"}),
-    )
-    id = await one.app.outbox.post(Message(channel="telegram", text="Ana asks.", buttons=(row,), **more))
+    send = Button("Send this draft " + "x" * 200, "question", {"id": "q1", "do": "send", "long": "p" * 500})
+    leave = Button("Leave", "question", {"id": "q1", "do": "leave"})
+    rows = ((send, leave), (Button("Open", "question", {"id": "q2", "do": "open"}),))
+    id = await one.app.outbox.post(Message(channel="telegram", text="Ana asks.", buttons=rows, **more))
     assert (await one.app.outbox.wait(id, 30)).state == "delivered"
 
 
@@ -412,13 +411,17 @@ async def test_a_press_reaches_its_handler_once_and_the_buttons_go(tmp_path: Pat
     async with talking(tmp_path) as one:
         one.app.services[Telegram].on_button("question", take)
         await question(one)
-        send, leave = one.api.sent[0].buttons
-        assert all(len(button.data.encode()) <= 16 for button in (send, leave))
+        send, leave, other = one.api.sent[0].buttons
+        assert all(len(button.data.encode()) <= 16 for button in (send, leave, other))
         toasts = await asyncio.gather(one.api.press(send), one.api.press(send))
         assert sorted(toasts) == ["Sent.", "This is no longer open."]
         assert await one.api.press(leave) == "This is no longer open."
-        assert [(payload["do"], user) for payload, user in pressed] == [("send", OWNER)]
-        await one.api.until(lambda: one.api.sent[0].reply_markup == {})
+        assert [(payload["do"], user) for payload, user in pressed] == [
+            ("send", OWNER)
+        ]  # one choice to a line
+        await one.api.until(lambda: [button.label for button in one.api.sent[0].buttons] == ["Open"])
+        assert await one.api.press(other) == "Sent."
+        await one.api.until(lambda: one.api.sent[0].buttons == [])
 
 
 async def test_presses_that_are_not_the_owners_or_not_known_have_no_effect(tmp_path: Path) -> None:
@@ -431,7 +434,7 @@ async def test_presses_that_are_not_the_owners_or_not_known_have_no_effect(tmp_p
     async with talking(tmp_path) as one:
         leave_it = one.app.services[Telegram].on_button("question", take)
         await question(one)
-        send, leave = one.api.sent[0].buttons
+        send, leave, _ = one.api.sent[0].buttons
         assert await one.api.press(send, STRANGER) == "Only the owner can answer this."
         forged = type(send)(send.label, "forged", send.chat_id, send.message_id)
         elsewhere = type(send)(send.label, send.data, -5, send.message_id)
