@@ -104,7 +104,6 @@ class RoutingWhen(Section):
     channels: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
 
-
     @field_validator("keywords")
     @classmethod
     def _long_enough(cls, value: tuple[str, ...]) -> tuple[str, ...]:

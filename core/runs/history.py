@@ -30,6 +30,7 @@ class Row:
     tokens_in: int
     tokens_out: int
     cost_micros: int
+    priced: int
     started_at: str
     closed_at: str | None
 
@@ -83,8 +84,14 @@ async def close(store: Store, run: Run, *, author: str = "agent") -> None:
 
 
 async def selected(store: Store, run_id: str, target: str, by: str) -> None:
-    """Which model a run goes to, and who chose it."""
-    await store.run("update runs set target = ?, selected_by = ? where id = ?", target, by, run_id)
+    """Which model a run goes to, and who chose it; the question in the thread says so, too."""
+    async with store.transaction() as db:
+        await db.execute("update runs set target = ?, selected_by = ? where id = ?", (target, by, run_id))
+        await db.execute(
+            "update messages set meta = json_set(meta, '$.selected_by', ?, '$.target', ?)"
+            " where run_id = ? and role = 'user'",
+            (by, target, run_id),
+        )
 
 
 async def step(store: Store, run_id: str, kind: str, body: Mapping[str, Any]) -> None:

@@ -167,6 +167,12 @@ class Models:
         self.last_failure.pop(str(target), None)
         return reply
 
+    async def configured(self, target: str, lang: str = "") -> None:
+        """`NotConfigured` when what a target needs is not there. Asks nobody."""
+        one = parse(target)
+        if one.provider != PRACTICE:
+            await self._engine(one, lang or self._config.now.user.language or system_language())
+
     async def test(self, target: str, lang: str = "") -> str:
         """A tiny request, for a button: the sentence that says it worked, or `ModelUnavailable`."""
         hello = [{"role": "user", "content": "Answer with the one word: ready"}]
