@@ -13,6 +13,8 @@ VERBS = {
     "model": "core.cli.model:model",
     "token": "core.cli.token:token",
     "project": "core.cli.project:project",
+    "debug": "core.cli.routing:debug",
+    "spending": "core.cli.routing:spending",
     "run": "core.cli.run:run",
     "doctor": "core.cli.doctor:doctor",
     "daemon": "core.cli.daemon:daemon",

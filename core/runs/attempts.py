@@ -126,7 +126,7 @@ class Attempts:
 
     async def _request(self, request: Request, said: list[str]) -> Reply:
         target, desk = parse(request.target), self.desk
-        free = desk.router.runs_here(request.target)
+        free = desk.router.is_free(request.target)
         try:
             async with desk.spending.allowed(
                 self.run, request, target, free=free, unattended=self.plan.unattended, lang=self.lang

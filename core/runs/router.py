@@ -7,7 +7,7 @@ from typing import Any
 from core.config import Config
 from core.errors import ApxError, NotConfigured
 from core.runs import layers, selection
-from core.runs.ladder import Kind, Ladder, build, is_private, runs_here
+from core.runs.ladder import LOCAL, Kind, Ladder, build, is_private, runs_here
 from core.runs.quota import Circuits, Quota
 from core.runs.retry import SEALED, Patience
 from core.runs.routing import MODEL_FALLBACK, TABLE
@@ -58,6 +58,10 @@ class Router:
         """Whether a request to it stays on this machine."""
         one = parse(target)
         return runs_here(one, self.base_url(one.provider))
+
+    def is_free(self, target: str) -> bool:
+        """Whether it costs nothing: a program of this machine by name; what merely listens here may pass it on."""
+        return parse(target).provider in LOCAL and self.runs_here(target)
 
     def is_private(self, target: str) -> bool:
         """Whether a conversation with it stays local."""
