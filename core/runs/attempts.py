@@ -90,7 +90,7 @@ class Attempts:
                 lang=self.lang,
             )
             try:
-                reply = await self._request(request, said)
+                return await self._request(request, said, tried)
             except ModelUnavailable as error:
                 verdict = self._weigh(error, tried, bool(said), time.monotonic() - began)
                 await self._record_failure(error, verdict, tried, time.monotonic() - started)
@@ -106,9 +106,6 @@ class Attempts:
                 await self._advance(error, messages)
                 await self._record_request(messages, tools, whole=True)
                 tried = 0
-                continue
-            await self._record_reply(reply, tried, time.monotonic() - started)
-            return reply
 
     async def give_way(self, messages: Messages, tools: list[dict[str, Any]], sentence: str) -> bool:
         """The model in force only gives empty answers: go on with the next one, if there is one."""
@@ -124,8 +121,8 @@ class Attempts:
 
     # One attempt
 
-    async def _request(self, request: Request, said: list[str]) -> Reply:
-        target, desk = parse(request.target), self.desk
+    async def _request(self, request: Request, said: list[str], tried: int) -> Reply:
+        target, desk, started = parse(request.target), self.desk, time.monotonic()
         free = desk.router.is_free(request.target)
         try:
             async with desk.spending.allowed(
@@ -138,7 +135,10 @@ class Attempts:
                     if said:  # it broke off, and what was written is paid
                         await desk.spending.cost(self.run, target, request, Reply("".join(said)), free=free)
                     raise
-                await desk.spending.cost(self.run, target, request, reply, free=free)
+                self.run.tokens_in += reply.tokens_in
+                self.run.tokens_out += reply.tokens_out
+                step = self._answered(reply, tried, time.monotonic() - started)
+                await desk.spending.cost(self.run, target, request, reply, free=free, step=step)
         except BudgetSpent as error:
             await self.record(
                 "failure",
@@ -319,21 +319,16 @@ class Attempts:
             },
         )
 
-    async def _record_reply(self, reply: Reply, tried: int, seconds: float) -> None:
-        self.run.tokens_in += reply.tokens_in
-        self.run.tokens_out += reply.tokens_out
-        await self.record(
-            "reply",
-            {
-                "target": self.run.target,
-                "text": reply.text,
-                "calls": [{"id": c.id, "tool": c.name, "args": c.args_json} for c in reply.calls],
-                "tokens_in": reply.tokens_in,
-                "tokens_out": reply.tokens_out,
-                "finish": reply.finish,
-                "tried": tried,
-                "seconds": round(seconds, 3),
-                "repeats": self._repeats,
-                "repeats_most": self.plan.retries,
-            },
-        )
+    def _answered(self, reply: Reply, tried: int, seconds: float) -> dict[str, Any]:
+        return {
+            "target": self.run.target,
+            "text": reply.text,
+            "calls": [{"id": c.id, "tool": c.name, "args": c.args_json} for c in reply.calls],
+            "tokens_in": reply.tokens_in,
+            "tokens_out": reply.tokens_out,
+            "finish": reply.finish,
+            "tried": tried,
+            "seconds": round(seconds, 3),
+            "repeats": self._repeats,
+            "repeats_most": self.plan.retries,
+        }

@@ -94,15 +94,17 @@ async def selected(store: Store, run_id: str, target: str, by: str) -> None:
         )
 
 
+STEP = "insert into run_steps (run_id, at, kind, body) values (?, ?, ?, ?)"
+
+
+def step_values(run_id: str, kind: str, body: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """The values of `STEP`, for whoever keeps a step together with something else."""
+    return run_id, now(), kind, json.dumps(body, ensure_ascii=False, default=str)
+
+
 async def step(store: Store, run_id: str, kind: str, body: Mapping[str, Any]) -> None:
     """One more thing that happened in a run: request, reply, failure, tool or note."""
-    await store.run(
-        "insert into run_steps (run_id, at, kind, body) values (?, ?, ?, ?)",
-        run_id,
-        now(),
-        kind,
-        json.dumps(body, ensure_ascii=False, default=str),
-    )
+    await store.run(STEP, *step_values(run_id, kind, body))
 
 
 async def lose_unfinished(store: Store) -> int:

@@ -1,6 +1,6 @@
 """What was spent, on what, and the caps that are looked at before a request and not after it."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
@@ -8,6 +8,7 @@ from typing import Any
 
 from core.config import Config
 from core.errors import BudgetSpent, Invalid
+from core.runs import history
 from core.runs.prices import Prices
 from core.runs.request import Reply, Request
 from core.runs.targets import Target
@@ -141,8 +142,20 @@ class Spending:
         row = await self._store.one(sql, value)
         return int(row["spent"]) if row else 0
 
-    async def cost(self, run: Run, target: Target, request: Request, reply: Reply, *, free: bool) -> None:
-        """Add what a reply cost to its run; a provider that counts no tokens leaves an estimate, marked as such."""
+    async def cost(
+        self,
+        run: Run,
+        target: Target,
+        request: Request,
+        reply: Reply,
+        *,
+        free: bool,
+        step: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Add what a reply cost to its run; a provider that counts no tokens leaves an estimate, marked as such.
+
+        `step` is the reply's own record: an answer and its cost are kept together or not at all.
+        """
         counted = bool(reply.tokens_in or reply.tokens_out)
         written = sum(len(call.args_json) for call in reply.calls) + len(reply.text)
         into, out = (
@@ -155,6 +168,8 @@ class Spending:
         run.cost_micros += price.micros
         run.priced = run.priced and known
         async with self._store.transaction() as db:
+            if step is not None:
+                await db.execute(history.STEP, history.step_values(run.id, "reply", step))
             await db.execute(
                 "insert into spend (run_id, at, target, purpose, tokens_in, tokens_out, cost_micros, priced)"
                 " values (?, ?, ?, ?, ?, ?, ?, ?)",
