@@ -74,9 +74,9 @@ class Carrier:
             return Outcome("not_sent", "send.repeated")
         return await self._type(id, opened, message.text)
 
-    async def _type(self, id: str, opened: Opened, text: str) -> Outcome:
+    async def _type(self, id: str, opened: Opened, text: str, *, insist: bool) -> Outcome:
         try:
-            sent = await self.whatsapp.reply(opened.chat, text, seen_before=opened.messages)
+            sent = await self.whatsapp.reply(opened.chat, text, seen_before=opened.messages, insist=insist)
         except ApxError as error:
             # Typing or the tap may have happened: only the screen could say, and it did not.
             await self.outbox.close(id, "unknown", str(error))
