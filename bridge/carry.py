@@ -64,15 +64,15 @@ class Carrier:
             key=key,
             origin={"round_id": conversation.round_id, "conversation_id": conversation.id},
         )
-        return await self.say(message, opened)
+        return await self.say(message, opened, insist=not anew)
 
-    async def say(self, message: Message, opened: Opened) -> Outcome:
+    async def say(self, message: Message, opened: Opened, *, insist: bool = False) -> Outcome:
         """One message: on record before it is typed, and never typed twice under one key."""
         try:
             id = await self.outbox.record(message, state="attempted")
         except Refused:
             return Outcome("not_sent", "send.repeated")
-        return await self._type(id, opened, message.text)
+        return await self._type(id, opened, message.text, insist=insist)
 
     async def _type(self, id: str, opened: Opened, text: str, *, insist: bool) -> Outcome:
         try:
