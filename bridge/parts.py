@@ -15,6 +15,7 @@ from bridge.rounds import Rounds
 from bridge.tools import TOOLS
 from core.api.server import serve
 from core.app import App, Part
+from core.channels.approvals import approvals
 from core.channels.telegram import telegram
 
 log = logging.getLogger(__name__)
@@ -57,9 +58,9 @@ async def _reached(app: App) -> AsyncIterator[Questions]:
 
 def parts() -> Sequence[Part]:
     """All of them, for the daemon and the window."""
-    return (telegram, phone, serve)
+    return (telegram, approvals, phone, serve)
 
 
 def tools() -> Sequence[Part]:
     """Those that one command needs when it opens the app itself: tools, and nobody who listens."""
-    return (phone_tools,)
+    return (approvals, phone_tools)

@@ -14,7 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from core.api import chat, devices, docs, models, problems, projects, routes, runs
+from core.api import approvals, chat, devices, docs, models, problems, projects, routes, runs
 from core.api.access import Access
 from core.api.feed import Feed
 from core.api.guard import Guard
@@ -40,7 +40,7 @@ def build(app: App, access: Access, feed: Feed) -> Guard:
         redirect_slashes=False,
     )
     api.state.apx, api.state.access, api.state.feed = app, access, feed
-    for module in (routes, chat, devices, runs, models, projects):
+    for module in (routes, chat, devices, runs, models, projects, approvals):
         api.include_router(module.router)
     for router in app.routers:
         api.include_router(router)

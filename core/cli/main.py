@@ -14,6 +14,7 @@ VERBS = {
     "token": "core.cli.token:token",
     "project": "core.cli.project:project",
     "run": "core.cli.run:run",
+    "approvals": "core.cli.approvals:approvals",
     "doctor": "core.cli.doctor:doctor",
     "daemon": "core.cli.daemon:daemon",
 }

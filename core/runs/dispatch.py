@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from core.errors import ApxError
-from core.events import ApprovalDecided, ApprovalRequested, ToolFinished, ToolStarted
+from core.events import ToolFinished, ToolStarted
 from core.runs.gate import Policy, Verdict, decide, touches_credentials
 from core.runs.request import ToolCall
 from core.runs.turn import Call
@@ -28,7 +28,11 @@ DEADLINE_S = 900.0
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A call that waits for the owner's yes; `args` are complete, so that nothing hides behind a cut."""
+    """A call that waits for the owner's yes; `args` are complete, so that nothing hides behind a cut.
+
+    `shown` is what the owner reads, `digest` what it was bound to, `grant` what "always" would stand for: empty
+    where always is not to be had.
+    """
 
     id: str
     run_id: str
@@ -37,6 +41,16 @@ class Approval:
     tool: str
     args: Mapping[str, Any]
     summary: str
+    project_id: str = "default"
+    agent: str = ""
+    effect: str = ""
+    risk: str = ""
+    why: str = ""
+    shown: str = ""
+    warnings: tuple[str, ...] = ()
+    cwd: str = ""
+    digest: str = ""
+    grant: str = ""
 
 
 Ask = Callable[[Approval], Awaitable[bool]]
@@ -133,17 +147,7 @@ class Dispatch:
         approval = Approval(
             new_id("apr"), self._ctx.run_id, turn.channel, turn.thread, tool.name, call.args, summary
         )
-        where: dict[str, Any] = {"run_id": self._ctx.run_id, "project_id": turn.project_id}
-        self._ctx.bus.emit(
-            ApprovalRequested(approval_id=approval.id, tool=tool.name, summary=summary, **where)
-        )
-        yes = False
-        try:
-            yes = await ask(approval)
-        finally:
-            decision = "approve" if yes else "deny"
-            self._ctx.bus.emit(ApprovalDecided(approval_id=approval.id, decision=decision, **where))
-        return yes
+        return await ask(approval)
 
 
 def _object(args_json: str) -> dict[str, Any]:
