@@ -17,6 +17,7 @@ from core.api.server import serve
 from core.app import App, Part
 from core.channels.approvals import approvals
 from core.channels.telegram import telegram
+from core.tools.computer import computer
 
 log = logging.getLogger(__name__)
 
@@ -58,9 +59,9 @@ async def _reached(app: App) -> AsyncIterator[Questions]:
 
 def parts() -> Sequence[Part]:
     """All of them, for the daemon and the window."""
-    return (telegram, approvals, phone, serve)
+    return (telegram, approvals, computer, phone, serve)
 
 
 def tools() -> Sequence[Part]:
     """Those that one command needs when it opens the app itself: tools, and nobody who listens."""
-    return (approvals, phone_tools)
+    return (approvals, computer, phone_tools)

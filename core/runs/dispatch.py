@@ -22,9 +22,9 @@ from core.runs.credentials import Place, changed, prints
 from core.runs.gate import RISK, WRITERS, Facts, Policy, Risk, Verdict, decide, examine
 from core.runs.request import ToolCall
 from core.runs.turn import Call
+from core.runs.visible import visible
 from core.store import new_id
 from core.texts import t
-from core.runs.visible import visible
 from core.tool import Context, Effect, Tool
 
 log = logging.getLogger(__name__)
@@ -119,7 +119,9 @@ class Dispatch:
         rating = RISK in call.args and RISK not in tool.args.model_fields
         risk = _risk(call.args.pop(RISK)) if rating else Risk.UNKNOWN
         try:
-            args = tool.args.model_validate_json(json.dumps(call.args) if rating else wanted.args_json or "{}")
+            args = tool.args.model_validate_json(
+                json.dumps(call.args) if rating else wanted.args_json or "{}"
+            )
         except ValidationError as error:
             return f"error: {_explained(error)}", False
         # What is judged is what will run: the arguments as they were understood.
@@ -144,7 +146,9 @@ class Dispatch:
                 await asyncio.shield(self._tell(tool, touched, expected=facts.credentials))
         if touched and not facts.credentials:
             names = ", ".join(map(str, touched))
-            result += f"\n\nATTENTION: files that keep credentials changed while this ran: {names}. Tell the owner."
+            result += (
+                f"\n\nATTENTION: files that keep credentials changed while this ran: {names}. Tell the owner."
+            )
         return result, ok
 
     async def _tell(self, tool: Tool, touched: list[Path], *, expected: bool) -> None:
@@ -187,7 +191,11 @@ class Dispatch:
         if verdict is Verdict.ALLOW:
             return None
         if verdict is Verdict.REFUSE or self._ask is None:
-            why = "it would write a file that holds credentials" if facts.credentials else f"it is a {tool.effect} tool"
+            why = (
+                "it would write a file that holds credentials"
+                if facts.credentials
+                else f"it is a {tool.effect} tool"
+            )
             return f"{tool.name} needs the owner's permission ({why}), and nobody can be asked here"
         bound = bind(tool, args, place, facts)
         if not await self._ask(self._approval(tool, args, place, facts, risk, bound)):

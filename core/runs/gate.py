@@ -16,6 +16,7 @@ from core.runs.shellrules import against_us, changes_credentials
 from core.runs.shellsafe import only_looks
 from core.runs.shellwords import Script
 from core.runs.surroundings import surroundings
+from core.settings import SuperAgent
 from core.tool import Effect, Tool
 
 __all__ = [
@@ -27,6 +28,8 @@ __all__ = [
     "decide",
     "examine",
     "holds_credentials",
+    "policy_of",
+    "rated",
     "touches_credentials",
 ]
 
@@ -75,7 +78,15 @@ class Policy:
     can_ask: bool = False
     rating: Rating | None = None  # None: calls are not rated
     denied: tuple[str, ...] = ()
-    sealed: bool = False  # the tools only write down a decision; whoever asked for it acts on it
+
+
+def policy_of(settings: SuperAgent, *, can_ask: bool) -> Policy:
+    """The policy of the settings in force."""
+    risk = settings.security_risk
+    rating = Rating(Risk(risk.confirm_at), risk.confirm_unknown) if risk.enabled else None
+    return Policy(
+        settings.permission_mode, frozenset(settings.allowed_tools), can_ask, rating, settings.denied_tools
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +114,6 @@ def decide(
     rating takes the place of the effect in `automatico`, comes on top of the list in `permiso`, and in `total` stops
     what is rated HIGH.
     """
-    if policy.sealed:
-        return Verdict.ALLOW
     grave = tool.name not in STEERING and _grave(policy, risk)
     asks = touches_credentials or grave or (_by_mode(tool, effect or tool.effect, policy))
     if not asks:
@@ -122,8 +131,8 @@ def rated(tool: Tool, schema: dict[str, Any]) -> dict[str, Any]:
         "type": "string",
         "enum": [Risk.LOW.value, Risk.MEDIUM.value, Risk.HIGH.value],
         "description": (
-            "How grave this very call is. LOW: it only looks, or is easily undone. MEDIUM: it changes things inside the "
-            "project. HIGH: it destroys, spends, installs, reaches other people or leaves the project."
+            "How grave this very call is. LOW: it only looks, or is easily undone. MEDIUM: it changes things "
+            "inside the project. HIGH: it destroys, spends, installs, reaches other people or leaves the project."
         ),
     }
     parameters = parameters | {

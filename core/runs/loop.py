@@ -51,6 +51,7 @@ class Loop:
     decides: bool = False  # a sealed turn: the first call that holds is the end
     deadline: float | None = None  # on the loop's clock
     _recorded: int = 0
+    _tools_recorded: int = -1
     _empty: int = 0
     _cut: int = 0
     _pieces: list[str] = field(default_factory=list)
@@ -206,8 +207,9 @@ class Loop:
             "offers_tools": bool(tools),
             "max_tokens": self.run.turn.max_tokens,
         }
-        if self._recorded == 0:
-            body["tools"] = self.tools
+        if len(self.tools) != self._tools_recorded:
+            body["tools"] = list(self.tools)
+            self._tools_recorded = len(self.tools)
         self._recorded = len(self.messages)
         await self.record("request", body)
 

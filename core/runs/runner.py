@@ -6,8 +6,10 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core import projects
 from core.config import Config
 from core.errors import ApxError, ModelUnavailable, NotConfigured, NotFound
 from core.events import (
@@ -22,11 +24,13 @@ from core.events import (
 from core.identity import IdentityFile
 from core.paths import Home
 from core.runs import budget, history, prompt, retry, targets
+from core.runs.credentials import Place
 from core.runs.dispatch import Ask, Dispatch
-from core.runs.gate import Policy
+from core.runs.gate import Policy, policy_of
 from core.runs.llm import Models
 from core.runs.loop import Loop
 from core.runs.registry import Tools
+from core.runs.shelf import Shelf
 from core.runs.turn import Attachment, Run, Status, Turn
 from core.store import Store
 from core.texts import t
@@ -161,19 +165,26 @@ class Runner:
         await history.selected(self._store, run.id, run.target, by)
         where: dict[str, Any] = {"run_id": run.id, "project_id": turn.project_id}
         self._bus.emit(ModelRouted(target=run.target, purpose="turn", **where))
-        offered = {tool.name: tool for tool in self._offered(turn)}
         ask = self.ask if turn.can_ask and not turn.sealed else None
-        policy = Policy(settings.permission_mode, frozenset(settings.allowed_tools), ask is not None)
+        policy = policy_of(settings, can_ask=ask is not None)
         if turn.sealed:
             # Its tools only write down a decision: whoever asked acts on it, under the contact's posture.
             policy = Policy("total", frozenset(), can_ask=False)
+        shelf = Shelf(self._offered(turn), self._more(turn), risk=policy.rating is not None)
+        root = await projects.root(self._store, self._home, turn.project_id)
         return Loop(
             run=run,
             models=self._models,
-            dispatch=Dispatch(offered, self._context(run), policy, ask),
+            dispatch=Dispatch(
+                shelf.offered,
+                self._context(run),
+                policy,
+                ask,
+                place=Place(self._home, Path.home(), root, root),
+            ),
             budget=budget.Budget(budget.steps(turn.channel, settings, turn.max_iters)),
             messages=await self._messages(run),
-            tools=[tool.schema() for tool in offered.values()],
+            tools=shelf.schemas,
             say=lambda piece: None if turn.sealed else self._bus.emit(Said(text=piece, **where)),
             record=lambda kind, body: history.step(self._store, run.id, kind, body),
             failed=lambda error: self._bus.emit(
@@ -200,6 +211,12 @@ class Runner:
         if turn.tools is not None:
             return turn.tools
         return self._tools.of(turn.channel) if turn.sender == "owner" and not turn.sealed else ()
+
+    def _more(self, turn: Turn) -> tuple[Tool, ...]:
+        """What the turn may still take down from the shelf."""
+        if turn.tools is not None or turn.sealed or turn.sender != "owner":
+            return ()
+        return self._tools.more(turn.channel)
 
     async def _messages(self, run: Run) -> list[dict[str, Any]]:
         turn = run.turn
