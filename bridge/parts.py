@@ -10,8 +10,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 from bridge.handset import Handset
 from bridge.owner_questions import Questions
-from bridge.routes import router
 from bridge.rounds import Rounds
+from bridge.routes import router
 from bridge.tools import TOOLS
 from core.api.server import serve
 from core.app import App, Part

@@ -174,10 +174,20 @@ def examine(
     pattern = _denied(tool, args, script, policy.denied)
     if script is None:
         credentials = _names_credentials(tool, args, place)
-        return Facts(tool.effect, credentials, "denied" if pattern else "", pattern)
+        return Facts(_effect(tool, args, place), credentials, "denied" if pattern else "", pattern)
     effect = Effect.READ if only_looks(script, _line(args), place) else tool.effect
     never = "denied" if pattern else against_us(script, place, env, os.getpid()) or ""
     return Facts(effect, changes_credentials(script, place, env), never, pattern, script)
+
+
+def _effect(tool: Tool, args: Mapping[str, Any], place: Place) -> Effect:
+    """What stands in `.git` is run by git: writing there is more than writing."""
+    path = args.get("path")
+    if tool.group == "files" and tool.effect is Effect.WRITE and isinstance(path, str) and "\0" not in path:
+        real = (place.cwd / path).resolve()
+        if ".git" in real.parts:
+            return Effect.DANGER
+    return tool.effect
 
 
 def touches_credentials(

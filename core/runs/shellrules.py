@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from core.runs.credentials import OURS, Place, holds_credentials, secret_folders, secret_name, within
-from core.runs.shellsteps import INTERPRETERS, Step, located, steps
+from core.runs.shellsteps import CODE, Step, located, steps
 from core.runs.shellwords import UNKNOWN, Script
 
 READERS = frozenset(
@@ -112,7 +112,7 @@ def _step_changes(step: Step, place: Place) -> bool:
         for one in _candidates(word):
             if _our_key(one, step, place) or (not harmless and _named(one, step, place)):
                 return True
-    if step.program in INTERPRETERS and not harmless:
+    if step.program in CODE and not harmless:
         bodies = [one.body for one in step.command.redirects]
         texts = [token for text in (*step.words[1:], *bodies) for token in _TOKEN.findall(text)]
         return any(_named(one.rstrip("."), step, place) for one in texts if "/" in one or secret_name(one))

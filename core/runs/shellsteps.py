@@ -96,6 +96,11 @@ INTERPRETERS = SHELLS | {
         "systemd-run",
     ),
 }
+# They take a program as text: what it names is looked for in the text.
+CODE = SHELLS | {
+    *("python", "pypy", "node", "deno", "bun", "perl", "ruby", "php", "lua", "luajit", "tclsh", "osascript", "pwsh"),
+    *("awk", "gawk", "mawk", "nawk", "sed", "ed", "ex", "vi", "vim", "nvim", "emacs", "eval", "trap", "alias"),
+}
 # The command that they run stands in their arguments.
 WRAPPERS = frozenset(
     {
@@ -157,9 +162,11 @@ def _follow(
             known[loop[0]] = tuple(one for word in loop[1] for one in word.values(known))[:64] or ("",)
         step = Step(command, [one for word in command.words for one in word.values(known)], cwd, dict(known))
         yield step
+        scripts = list(_scripts(step))
         inner = unwrapped(step.words)
         if inner != step.words and inner:
             step = Step(command, inner, cwd, dict(known))
+            scripts += _scripts(step)
             yield step
         if step.program in {"cd", "pushd"}:
             cwd = _changed(step, place, cwd)
@@ -169,7 +176,7 @@ def _follow(
                 if equals:
                     known[name] = (text, *known.get(name, ()))[:16]
         if depth < 5:
-            for text in _scripts(step):
+            for text in scripts:
                 yield from _follow(parse(text), place, cwd, dict(known), depth + 1)
 
 

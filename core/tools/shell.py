@@ -20,7 +20,7 @@ from core.tool import Context, Effect, tool
 SHELL = "/bin/sh"
 MAX_CHARS = 12_000
 HEAD = 4_000
-GRACE_S = 2.0
+GRACE_S = 1.0
 PIPES_S = 0.5
 
 
@@ -108,7 +108,7 @@ async def run(command: str, cwd: Path, timeout_s: float) -> str:
     finally:
         left = await asyncio.shield(_end(process, readers))
     seconds = time.monotonic() - began
-    lines = [f"exit code {process.returncode} ({seconds:.1f} s)" if not ended else ended]
+    lines = [ended or f"exit code {process.returncode} ({seconds:.1f} s)"]
     if left and not ended:
         lines.append("what it left in the background was ended")
     for name, stream in (("stdout", out), ("stderr", err)):
@@ -129,7 +129,7 @@ async def _end(process: asyncio.subprocess.Process, readers: list[asyncio.Task[N
         with suppress(TimeoutError):
             async with asyncio.timeout(GRACE_S):
                 await process.wait()
-                while _signal(process.pid, 0):
+                while _signal(process.pid, 0):  # noqa: ASYNC110 a group tells nobody when it is gone
                     await asyncio.sleep(0.02)
         _signal(process.pid, signal.SIGKILL)
     await process.wait()

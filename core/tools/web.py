@@ -18,7 +18,7 @@ from urllib.parse import SplitResult, urljoin
 import httpx
 from pydantic import BaseModel, ConfigDict, Field
 
-from core.errors import ApxError, Invalid, Refused, Unavailable
+from core.errors import Invalid, Refused, Unavailable
 from core.runs.failures import redact
 from core.tool import Context, Effect, tool
 from core.tools.addresses import PORTS, Address, public, target
@@ -215,8 +215,6 @@ async def fetch(args: Fetch, ctx: Context) -> str:
         answer = await visitor.get(args.url, args.headers)
     except httpx.InvalidURL as error:
         raise Invalid("This is no web address.") from error
-    except ApxError:
-        raise
     return shown(answer, args.headers, args.from_char)
 
 
