@@ -5,7 +5,6 @@ If a script that a command runs is another file by the time the yes arrives, the
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from core.paths import Home
-from core.runs.credentials import Place
+from core.runs.credentials import Place, real
 from core.runs.gate import Facts, Risk
 from core.runs.shellsteps import INTERPRETERS, WRAPPERS, located, steps
 from core.runs.shellwords import UNKNOWN
@@ -73,16 +72,16 @@ def _files(tool: Tool, args: Mapping[str, Any], place: Place, facts: Facts) -> d
                     found |= _print(step.cwd / name)
     elif tool.group == "files" and isinstance(path_text := args.get("path"), str):
         # Where a path really leads must not change between the question and the write.
-        found[path_text] = f"at {os.path.realpath(place.cwd / path_text)}"
+        found[path_text] = f"at {real(place.cwd / path_text)}"
     return found
 
 
 def _print(path: Path) -> dict[str, str]:
     try:
-        real = path.resolve()
-        if str(real).startswith(SYSTEM) or not real.is_file() or real.stat().st_size > MAX_BYTES:
+        found = real(path)
+        if str(found).startswith(SYSTEM) or not found.is_file() or found.stat().st_size > MAX_BYTES:
             return {}
-        return {str(path): hashlib.sha256(real.read_bytes()).hexdigest()}
+        return {str(path): hashlib.sha256(found.read_bytes()).hexdigest()}
     except (OSError, ValueError, RuntimeError):
         return {}
 

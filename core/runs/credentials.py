@@ -41,6 +41,14 @@ class Place:
     cwd: Path
 
 
+def real(path: Path) -> Path:
+    """Where a path really leads; what leads nowhere, or round in a circle, stays as it is written."""
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError:
+        return path
+
+
 def within(path: Path, folder: Path) -> bool:
     """`path` is `folder` or below it."""
     return path == folder or folder in path.parents
@@ -65,10 +73,10 @@ def _in_secret_folder(place: Path, user: Path) -> bool:
 
 def holds_credentials(path: Path, home: Home, user: Path) -> bool:
     """Whether a file is one that keeps credentials, by its own name or by where it really is."""
-    for place in {path, path.resolve()}:
+    for place in {path, real(path)}:
         if secret_name(place.name) or _in_secret_folder(place, user):
             return True
-        for root in {home.root, home.root.resolve()}:
+        for root in {home.root, real(home.root)}:
             if not within(place, root):
                 continue
             below = place.relative_to(root).parts

@@ -243,7 +243,9 @@ def _object(args_json: str) -> dict[str, Any]:
         value = json.loads(args_json or "{}")
     except ValueError:
         return {}
-    return value if isinstance(value, dict) else {}
+    # Half a character can stand in JSON and nowhere else, not even in our record of it.
+    whole = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    return whole if isinstance(whole, dict) else {}
 
 
 def _explained(error: ValidationError) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from core.paths import Home
-from core.runs.credentials import Place, holds_credentials
+from core.runs.credentials import Place, holds_credentials, real
 from core.runs.shellreader import parse
 from core.runs.shellrules import against_us, changes_credentials
 from core.runs.shellsafe import only_looks
@@ -183,11 +183,8 @@ def examine(
 def _effect(tool: Tool, args: Mapping[str, Any], place: Place) -> Effect:
     """What stands in `.git` is run by git: writing there is more than writing."""
     path = args.get("path")
-    if tool.group == "files" and tool.effect is Effect.WRITE and isinstance(path, str) and "\0" not in path:
-        real = (place.cwd / path).resolve()
-        if ".git" in real.parts:
-            return Effect.DANGER
-    return tool.effect
+    writes = tool.group == "files" and tool.effect is Effect.WRITE and isinstance(path, str)
+    return Effect.DANGER if writes and ".git" in real(place.cwd / str(path)).parts else tool.effect
 
 
 def touches_credentials(

@@ -8,7 +8,7 @@ import glob
 import re
 from pathlib import Path
 
-from core.runs.credentials import OURS, Place, holds_credentials, secret_folders, secret_name, within
+from core.runs.credentials import OURS, Place, holds_credentials, real, secret_folders, secret_name, within
 from core.runs.shellsteps import CODE, Step, located, steps
 from core.runs.shellwords import UNKNOWN, Script
 
@@ -167,10 +167,10 @@ def _named(text: str, step: Step, place: Place) -> bool:
     if _secret(text, step, place, strict=False):
         return True
     for path in _expanded(text, step, place):
-        real = path.resolve()
-        if real in {place.home.root, place.home.root.resolve()} or real in set(secret_folders(place.user)):
+        leads = real(path)
+        if leads in {place.home.root, real(place.home.root)} or leads in set(secret_folders(place.user)):
             return True
-        if step.program in _RECURSIVE and text not in {"", "."} and within(place.home.root.resolve(), real):
+        if step.program in _RECURSIVE and text not in {"", "."} and within(real(place.home.root), leads):
             return True
     return False
 
@@ -211,8 +211,8 @@ def _might_be_secret(ending: str) -> bool:
 def _our_key(text: str, step: Step, place: Place) -> bool:
     """The keys of this house: whoever has read them needs no permission for anything any more."""
     for path in _expanded(text, step, place):
-        for real in {path, path.resolve()}:
-            if real.name.startswith(_KEYS) and real.parent in {place.home.root, place.home.root.resolve()}:
+        for one in {path, real(path)}:
+            if one.name.startswith(_KEYS) and one.parent in {place.home.root, real(place.home.root)}:
                 return True
     return False
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from core.runs.credentials import Place, holds_credentials, secret_name, within
+from core.runs.credentials import Place, holds_credentials, real, secret_name, within
 from core.runs.shellwords import Command, Script, Word
 from core.runs.visible import deceives
 
@@ -98,7 +98,7 @@ def only_looks(script: Script, text: str, place: Place) -> bool:
     """The whole line is plain, and each of its commands is harmless and stays in the project."""
     if script.oddities or deceives(text) or not script.commands:
         return False
-    if not within(place.cwd.resolve(), place.root.resolve()):
+    if not within(real(place.cwd), real(place.root)):
         return False
     return all(_harmless(command, place) for command in script.commands)
 
@@ -157,13 +157,10 @@ def _inside(text: str, place: Place) -> bool:
     """The path is in the project and keeps no credentials; /dev/null is nowhere."""
     if text in {"/dev/null", "-"}:
         return True
-    try:
-        path = (place.cwd / text).resolve()
-    except (OSError, ValueError, RuntimeError):
-        return False
-    ours = place.home.root.resolve()
-    mine = within(path, place.root.resolve())
-    if within(path, ours) and not within(place.root.resolve(), ours):
+    path = real(place.cwd / text)
+    ours = real(place.home.root)
+    mine = within(path, real(place.root))
+    if within(path, ours) and not within(real(place.root), ours):
         return False
     return mine and not holds_credentials(place.cwd / text, place.home, place.user)
 
@@ -181,7 +178,7 @@ def _clean(text: str, place: Place) -> bool:
     top, seen = place.cwd / text, 0
     if not top.is_dir():
         return True
-    if within(place.home.root.resolve(), top.resolve()):
+    if within(real(place.home.root), real(top)):
         return False
     for folder, folders, files in os.walk(top):
         seen += len(folders) + len(files)

@@ -98,8 +98,37 @@ INTERPRETERS = SHELLS | {
 }
 # They take a program as text: what it names is looked for in the text.
 CODE = SHELLS | {
-    *("python", "pypy", "node", "deno", "bun", "perl", "ruby", "php", "lua", "luajit", "tclsh", "osascript", "pwsh"),
-    *("awk", "gawk", "mawk", "nawk", "sed", "ed", "ex", "vi", "vim", "nvim", "emacs", "eval", "trap", "alias"),
+    *(
+        "python",
+        "pypy",
+        "node",
+        "deno",
+        "bun",
+        "perl",
+        "ruby",
+        "php",
+        "lua",
+        "luajit",
+        "tclsh",
+        "osascript",
+        "pwsh",
+    ),
+    *(
+        "awk",
+        "gawk",
+        "mawk",
+        "nawk",
+        "sed",
+        "ed",
+        "ex",
+        "vi",
+        "vim",
+        "nvim",
+        "emacs",
+        "eval",
+        "trap",
+        "alias",
+    ),
 }
 # The command that they run stands in their arguments.
 WRAPPERS = frozenset(
@@ -235,6 +264,8 @@ def _scripts(step: Step) -> Iterator[str]:
 
 def located(text: str, place: Place, cwd: Path | None) -> Path | None:
     """Where a word points if it is a path; None when it counts from a folder that is not known."""
+    if "\0" in text:
+        return None
     if text == "~" or text.startswith("~/"):
         text = str(place.user) + text[1:]
     if text.startswith("/"):

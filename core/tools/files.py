@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from core.errors import Invalid, NotFound, Refused
-from core.runs.credentials import Place, within
+from core.runs.credentials import Place, real, within
 from core.tool import Context, Effect, tool
 from core.tools import places
 
@@ -69,7 +69,7 @@ def _listed(args: ListFiles, where: Place) -> str:
 
 
 def _list(folder: Path, top: Path, depth: int, where: Place, lines: list[str]) -> None:
-    ours = where.home.root.resolve()
+    ours = real(where.home.root)
     try:
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda one: one.name)
@@ -173,7 +173,7 @@ def _replace(path: Path, text: str, where: Place, given: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # What was made or swapped meanwhile must not lead out.
-        places.check(path.parent.resolve() / path.name, where, given, write=True)
+        places.check(real(path.parent) / path.name, where, given, write=True)
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
         handle, fresh = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
         try:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from core import projects
 from core.errors import Invalid, NotFound, Refused
-from core.runs.credentials import Place, holds_credentials, same_file, within
+from core.runs.credentials import Place, holds_credentials, real, same_file, within
 from core.runs.visible import deceives, visible
 from core.tool import Context
 
@@ -30,18 +30,15 @@ def resolve(text: str, where: Place, *, write: bool = False) -> Path:
     if deceives(text):
         raise Invalid(f"The path has letters that are not what they look like: {visible(text)}")
     given = Path(text).expanduser() if text.startswith("~") else Path(text)
-    try:
-        path = (where.cwd / given).resolve()
-    except (OSError, RuntimeError) as error:
-        raise Invalid(f"{text} leads nowhere: {error}.") from error
+    path = real(where.cwd / given)
     check(path, where, text, write=write)
     return path
 
 
 def check(path: Path, where: Place, text: str, *, write: bool = False) -> None:
     """Refuse a real path that is outside, ours, or keeps credentials."""
-    root, ours = where.root.resolve(), where.home.root.resolve()
-    if within(path, where.home.media.resolve()) and not write:
+    root, ours = real(where.root), real(where.home.root)
+    if within(path, real(where.home.media)) and not write:
         return
     if not within(path, root):
         raise Refused(f"{text} is outside of the project ({root}). The file tools stay inside.")
@@ -54,8 +51,8 @@ def check(path: Path, where: Place, text: str, *, write: bool = False) -> None:
 def readable(path: Path, where: Place) -> bool:
     """A file that was found may be opened."""
     try:
-        check(path.resolve(), where, path.name)
-    except (Refused, OSError, RuntimeError):
+        check(real(path), where, path.name)
+    except Refused:
         return False
     return True
 
@@ -75,7 +72,7 @@ def read(path: Path, where: Place, text: str, limit: int) -> tuple[bytes, int]:
         if not stat.S_ISREG(info.st_mode):
             raise Refused(f"{text} is no plain file.")
         # A folder on the way may have become a link meanwhile, and a second name may be that of a secret.
-        if path.resolve() != path or (info.st_nlink > 1 and same_file(info, where)):
+        if real(path) != path or (info.st_nlink > 1 and same_file(info, where)):
             raise Refused(f"{text} keeps credentials; it is not read.")
         data = b""
         while len(data) < limit and (piece := os.read(handle, limit - len(data))):

@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import Field
 
 from core.errors import Invalid, NotFound, Unavailable
-from core.runs.credentials import Place, secret_name, within
+from core.runs.credentials import Place, real, secret_name, within
 from core.runs.surroundings import surroundings
 from core.tool import Context, Effect, tool
 from core.tools import places
@@ -46,7 +46,7 @@ class SearchFiles(Arguments):
 
 def walk(top: Path, where: Place) -> Iterator[Path]:
     """The files below a folder that may be read, in order; links, caches and what keeps credentials are left out."""
-    ours, seen = where.home.root.resolve(), 0
+    ours, seen = real(where.home.root), 0
     inside = within(top, ours)
     for folder, folders, files in os.walk(top):
         folders[:] = sorted(

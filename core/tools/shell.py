@@ -7,7 +7,8 @@ import asyncio
 import os
 import signal
 import time
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -80,33 +81,25 @@ async def run_shell(args: RunShell, ctx: Context) -> str:
 async def run(command: str, cwd: Path, timeout_s: float) -> str:
     """Run one line to its end, or to the end of its time, and tell what came of it."""
     began = time.monotonic()
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *(SHELL, "-c", command),
-            cwd=cwd,
-            env=surroundings(),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise Unavailable(f"The shell did not start: {error.strerror}.") from error
     out, err = Tail(), Tail()
-    assert process.stdout is not None
-    assert process.stderr is not None
-    readers = [
-        asyncio.create_task(_drain(process.stdout, out)),
-        asyncio.create_task(_drain(process.stderr, err)),
-    ]
-    ended = ""
-    try:
-        async with asyncio.timeout(timeout_s):
-            await process.wait()
-    except TimeoutError:
-        ended = f"ended after {timeout_s:g} s: it had not finished, and what it had begun may be done"
-    finally:
-        left = await asyncio.shield(_end(process, readers))
+    # Pipes of our own: the process is done when it has ended, not when the last one who holds its pipe has.
+    async with _pipe(out) as to_out, _pipe(err) as to_err:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(SHELL, "-c", command),
+                cwd=cwd,
+                env=surroundings(),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=to_out.handle,
+                stderr=to_err.handle,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise Unavailable(f"The shell did not start: {error.strerror}.") from error
+        finally:
+            to_out.ours_ends()
+            to_err.ours_ends()
+        ended, left = await _watched(process, [to_out, to_err], timeout_s)
     seconds = time.monotonic() - began
     lines = [ended or f"exit code {process.returncode} ({seconds:.1f} s)"]
     if left and not ended:
@@ -117,12 +110,58 @@ async def run(command: str, cwd: Path, timeout_s: float) -> str:
     return "\n".join(lines)
 
 
+async def _watched(
+    process: asyncio.subprocess.Process, pipes: "list[_Pipe]", timeout_s: float
+) -> tuple[str, bool]:
+    """Wait for the end, and make it one; how it ended if not by itself, and whether anything was left."""
+    ended, left = "", False
+    try:
+        async with asyncio.timeout(timeout_s):
+            await process.wait()
+    except TimeoutError:
+        ended = f"ended after {timeout_s:g} s: it had not finished, and what it had begun may be done"
+    finally:
+        left = await asyncio.shield(_end(process, pipes))
+    return ended, left
+
+
+class _Pipe:
+    """The writing end for a child, and the task that reads what comes out."""
+
+    def __init__(self, handle: int, task: asyncio.Task[None]) -> None:
+        self.handle, self.task = handle, task
+        self._open = True
+
+    def ours_ends(self) -> None:
+        """Close our copy of the writing end."""
+        if self._open:
+            self._open = False
+            os.close(self.handle)
+
+
+@asynccontextmanager
+async def _pipe(into: Tail) -> AsyncIterator[_Pipe]:
+    reading, writing = os.pipe()
+    stream = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(reading, "rb", 0)
+    )
+    pipe = _Pipe(writing, asyncio.create_task(_drain(stream, into)))
+    try:
+        yield pipe
+    finally:
+        pipe.ours_ends()
+        pipe.task.cancel()
+        await asyncio.gather(pipe.task, return_exceptions=True)
+        transport.close()
+
+
 async def _drain(stream: asyncio.StreamReader, into: Tail) -> None:
     while data := await stream.read(65_536):
         into.feed(data)
 
 
-async def _end(process: asyncio.subprocess.Process, readers: list[asyncio.Task[None]]) -> bool:
+async def _end(process: asyncio.subprocess.Process, pipes: list[_Pipe]) -> bool:
     """End what is left of the group, gently and then not, and let the pipes run dry. Whether anything was left."""
     left = _signal(process.pid, signal.SIGTERM)
     if left:
@@ -134,13 +173,7 @@ async def _end(process: asyncio.subprocess.Process, readers: list[asyncio.Task[N
         _signal(process.pid, signal.SIGKILL)
     await process.wait()
     # Whoever left the group may hold a pipe open for ever.
-    await asyncio.wait(readers, timeout=PIPES_S)
-    for reader in readers:
-        reader.cancel()
-    await asyncio.gather(*readers, return_exceptions=True)
-    transport = getattr(process, "_transport", None)
-    if transport is not None:
-        transport.close()
+    await asyncio.wait([pipe.task for pipe in pipes], timeout=PIPES_S)
     return left
 
 

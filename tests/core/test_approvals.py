@@ -364,7 +364,9 @@ async def test_risk_composes_with_the_mode(
     assert bool(here.asked) is asks
     assert run.calls[0].ok
     assert "security_risk" not in run.calls[0].args
-    (schema,) = [one for one in here.server.requests[0]["tools"] if one["function"]["name"] == "run_shell"]
+    (schema,) = [
+        one for one in here.server.requests[0].body["tools"] if one["function"]["name"] == "run_shell"
+    ]
     assert "security_risk" in schema["function"]["parameters"]["required"]
 
 
@@ -372,5 +374,5 @@ async def test_without_it_no_schema_has_the_field_and_a_stray_one_does_no_harm(h
     calling(here, "run_shell", command="ls", security_risk="LOW")
     run = await here.runner.run(turn())
     assert run.calls[0].ok
-    assert "security_risk" not in str(here.server.requests[0]["tools"])
+    assert "security_risk" not in str(here.server.requests[0].body["tools"])
     assert run.status is Status.DONE

@@ -76,8 +76,10 @@ async def test_every_tool_is_rated_and_described(tool: Tool, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("channel", "full"),
-    [("api", True), ("cli", True), ("web", True), ("routine", True), ("code", True), ("a2a", True)]
-    + [("telegram", False), ("desktop", False)],
+    [
+        *(("api", True), ("cli", True), ("web", True), ("routine", True), ("code", True), ("a2a", True)),
+        *(("telegram", False), ("desktop", False)),
+    ],
 )
 async def test_channels_and_their_tools(tmp_path: Path, channel: str, full: bool) -> None:
     async with house(tmp_path) as here:
@@ -85,7 +87,7 @@ async def test_channels_and_their_tools(tmp_path: Path, channel: str, full: bool
         here.tools.add(*computer.FULL, full_only=True)
         here.server.next(Answer("Hi."))
         await here.runner.run(turn(channel=channel))
-        names = [one["function"]["name"] for one in here.server.requests[0]["tools"]]
+        names = [one["function"]["name"] for one in here.server.requests[0].body["tools"]]
         core = [tool.name for tool in computer.CORE]
         more = [tool.name for tool in computer.FULL]
         assert names == ([*core, *more] if full else [*core, "discover_tools"])
@@ -116,7 +118,9 @@ async def test_more_tools_come_from_the_shelf_for_the_next_step(tmp_path: Path) 
         assert results[4] == "No line matches."
         assert "grep" not in results[5]
         assert "edit_file" in results[5]
-        offered = [[one["function"]["name"] for one in request["tools"]] for request in here.server.requests]
+        offered = [
+            [one["function"]["name"] for one in request.body["tools"]] for request in here.server.requests
+        ]
         assert ("grep" in offered[3], "grep" in offered[4]) == (False, True)
         assert run.status is Status.DONE
 
@@ -127,4 +131,4 @@ async def test_a_stranger_is_offered_no_shelf(tmp_path: Path) -> None:
         here.server.next(Answer("Hi."), Answer("Hi."))
         await here.runner.run(turn(sender="third_party"))
         await here.runner.run(turn(channel="whatsapp"))
-        assert all(not request.get("tools") for request in here.server.requests)
+        assert all(not request.body.get("tools") for request in here.server.requests)
