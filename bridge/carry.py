@@ -64,19 +64,19 @@ class Carrier:
             key=key,
             origin={"round_id": conversation.round_id, "conversation_id": conversation.id},
         )
-        return await self.say(message, opened)
+        return await self.say(message, opened, insist=not anew)
 
-    async def say(self, message: Message, opened: Opened) -> Outcome:
+    async def say(self, message: Message, opened: Opened, *, insist: bool = False) -> Outcome:
         """One message: on record before it is typed, and never typed twice under one key."""
         try:
             id = await self.outbox.record(message, state="attempted")
         except Refused:
             return Outcome("not_sent", "send.repeated")
-        return await self._type(id, opened, message.text)
+        return await self._type(id, opened, message.text, insist=insist)
 
-    async def _type(self, id: str, opened: Opened, text: str) -> Outcome:
+    async def _type(self, id: str, opened: Opened, text: str, *, insist: bool) -> Outcome:
         try:
-            sent = await self.whatsapp.reply(opened.chat, text, seen_before=opened.messages)
+            sent = await self.whatsapp.reply(opened.chat, text, seen_before=opened.messages, insist=insist)
         except ApxError as error:
             # Typing or the tap may have happened: only the screen could say, and it did not.
             await self.outbox.close(id, "unknown", str(error))

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from core.cli.words import say
 from core.errors import ApxError
 from core.paths import Home
 
@@ -40,8 +41,8 @@ def _tools() -> Sequence[Any]:
     return tools()
 
 
-@click.command()
-@click.option("--port", type=click.IntRange(0, 65_535), help="The port to answer on; 0 takes a free one.")
+@click.command(help=say("daemon.program"))
+@click.option("--port", type=click.IntRange(0, 65_535), help=say("daemon.program_port"))
 def daemon(port: int | None) -> None:
     """The agent without its window, until it is told to stop."""
     if port is not None:

@@ -51,7 +51,9 @@ def read_extras(lines: list[str]) -> Extras:
             continue
         if key == "android.messages":
             extras.messages, sound = _messages(value)
-            extras.doubtful = extras.doubtful or not sound
+            hidden = "\n" not in value  # a redacted dump counts the messages and shows none
+            extras.redacted = extras.redacted or hidden
+            extras.doubtful = extras.doubtful or not (sound or hidden)
             extras.values[key] = ""
             continue
         typed = _TYPED.match(value)

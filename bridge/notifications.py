@@ -135,6 +135,7 @@ class _Reader:
         self._app_id = None if uid is None else uid % 100000
         self._app_ids: dict[str, int] = {}
         self._extras_end: str | None = None
+        self._ticker: str | None = None
 
     def read(self, lines: list[str], package: str) -> None:
         """Take every record of the list; `package` is the one whose uid was given."""
@@ -145,6 +146,11 @@ class _Reader:
                 self._keep(line)
                 if line.rstrip("\r") == self._extras_end:
                     self._extras_end = None
+            elif self._ticker is not None:  # it repeats the message, so it too may hold anything
+                self._keep(line)
+                if re.match(rf"{self._ticker}[\w.]+=", line):
+                    self._ticker = None
+                    self._open(line)
             elif _LIST.match(line):
                 listed = True
             elif listed and _OTHER_LIST.match(line):
@@ -153,9 +159,16 @@ class _Reader:
                 step = self._begin(lines, at, package)
             elif listed:
                 self._keep(line)
-                if line.strip() == "extras={" and self.records:
-                    self._extras_end = line[: len(line) - len(line.lstrip())] + "}"
+                self._open(line)
             at += step
+
+    def _open(self, line: str) -> None:
+        """What begins here may hold the text of a message."""
+        indent = line[: len(line) - len(line.lstrip())]
+        if line.strip() == "extras={" and self.records:
+            self._extras_end = indent + "}"
+        elif line.startswith(f"{indent}tickerText=") and self.records:
+            self._ticker = indent
 
     def _keep(self, line: str) -> None:
         if self.records:

@@ -77,6 +77,19 @@ class Questions:
         )
         return [dict(row) for row in rows]
 
+    async def title_of(self, id: str) -> str:
+        """The chat that an open question is about; `Refused` when it is not open any more."""
+        row = await self._app.store.one(
+            "select q.state, c.title from questions q join conversations c on c.id = q.conversation_id"
+            " where q.id = ?",
+            id,
+        )
+        if row is None:
+            raise NotFound(f"There is no question {id}.")
+        if row["state"] != "open":
+            raise Refused(t(f"question.{row['state']}", self._lang))
+        return str(row["title"])
+
     def buttons(self, questions: Sequence[Question], lang: str) -> tuple[tuple[Button, ...], ...]:
         """One row of buttons for each question, numbered like the report."""
         rows = []

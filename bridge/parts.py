@@ -7,17 +7,26 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any
 
 from bridge.handset import Handset
 from bridge.owner_questions import Questions
+<<<<<<< HEAD
+=======
+from bridge.owner_telegram import OwnerTelegram
+>>>>>>> main
 from bridge.rounds import Rounds
 from bridge.routes import router
 from bridge.tools import TOOLS
 from core.api.server import serve
 from core.app import App, Part
+<<<<<<< HEAD
 from core.channels.approvals import approvals
 from core.channels.telegram import telegram
 from core.tools.computer import computer
+=======
+from core.channels.telegram import Telegram, telegram
+>>>>>>> main
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +34,11 @@ log = logging.getLogger(__name__)
 @asynccontextmanager
 async def phone(app: App) -> AsyncIterator[None]:
     """The owner's phone and its rounds: tools, routes, and the worker of alerts."""
-    async with _reached(app) as questions, Rounds.open(app, app.services[Handset], questions) as rounds:
+    async with AsyncExitStack() as stack:
+        questions = await stack.enter_async_context(_reached(app))
+        if (chats := app.services.get(Telegram)) is not None:
+            await stack.enter_async_context(OwnerTelegram(app, chats, questions).open())
+        rounds = await stack.enter_async_context(Rounds.open(app, app.services[Handset], questions))
         app.services[Rounds] = rounds
         # Delivering takes the phone, which may be far away: nobody waits for it.
         resuming = asyncio.create_task(questions.resume(), name="answers of an earlier start")
@@ -53,7 +66,7 @@ async def _reached(app: App) -> AsyncIterator[Questions]:
         stack.push_async_callback(questions.aclose)
         stack.callback(app.tools.add(*TOOLS))
         app.services |= {Handset: handset, Questions: questions}
-        app.routers.append(router)
+        app.routers.append(_routes)
         yield questions
 
 
@@ -64,4 +77,15 @@ def parts() -> Sequence[Part]:
 
 def tools() -> Sequence[Part]:
     """Those that one command needs when it opens the app itself: tools, and nobody who listens."""
+<<<<<<< HEAD
     return (approvals, computer, phone_tools)
+=======
+    return (phone_tools,)
+
+
+def _routes() -> Any:
+    # FastAPI takes longer to import than all else to start: the API asks for this once it answers.
+    from bridge.routes import router
+
+    return router
+>>>>>>> main

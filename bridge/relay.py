@@ -4,19 +4,21 @@ Never a guess and never silence, and not the same news over and over: within the
 told once, and what comes meanwhile waits for the end of the window, when the phone is tried again.
 """
 
-import asyncio
+import hashlib
+import json
 import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bridge import journal, notifications, report
 from bridge.alerts import hear
-from bridge.handset import Handset
+from bridge.handset import Handset, in_use
 from bridge.journal import Round
 from bridge.notifications import Notice
 from core.errors import ApxError
 from core.events import AlertRelayed
 from core.message import Message
+from core.store import Store
 
 if TYPE_CHECKING:
     from bridge.rounds import Rounds
@@ -42,7 +44,11 @@ async def relay(rounds: "Rounds", round: Round) -> None:
     round.why = state
     said = [] if state in SILENT_ADB else await notices(rounds.handset)
     heard = [hear(body) for body in await journal.alerts_of(app.store, round.id)]
-    if said:
+    news = await _untold(app.store, round, said)
+    if said and not news and not any(one.what for one in heard):
+        text = ""  # these very notifications were told already, and the alert adds nothing
+    elif news:
+        said = news
         round.source = "notifications"
         text = report.from_notifications(said, state, lang)
     elif state:
@@ -65,6 +71,28 @@ async def relay(rounds: "Rounds", round: Round) -> None:
     await rounds.close(round, alerts="relayed")
 
 
+async def _untold(store: Store, round: Round, said: list[Notice]) -> list[Notice]:
+    """The notices with something that no relay of the last day has told; what is told now is written down."""
+    rows = await store.all(
+        "select detail from round_steps where name = 'notices_told' and at > ?",
+        (datetime.now(UTC) - timedelta(days=1)).isoformat(timespec="milliseconds"),
+    )
+    told = {mark for row in rows for mark in json.loads(row["detail"])["marks"]}
+    news = [one for one in said if not _marks(one) <= told]
+    if news:
+        marks = sorted(mark for one in news for mark in _marks(one))
+        await journal.step(store, round.id, "notices_told", marks=marks)
+    return news
+
+
+def _marks(notice: Notice) -> set[str]:
+    """What tells this notice from one that was told: its chat, its messages and their times."""
+    lines = [f"{one.sender}\x1f{one.text}\x1f{one.time_ms}" for one in notice.messages] or [notice.text]
+    return {
+        hashlib.sha256(f"{notice.key}\x1f{notice.chat}\x1f{line}".encode()).hexdigest()[:16] for line in lines
+    }
+
+
 async def notices(handset: Handset) -> list[Notice]:
     """What the notifications of the pinned app and user say; nothing when the phone does not answer that either."""
     target = handset.target
@@ -84,14 +112,22 @@ async def notices(handset: Handset) -> list[Notice]:
 async def resting_s(rounds: "Rounds") -> float:
     """Seconds until alerts may be tried again: zero, or the rest of the window after the last relay."""
     row = await rounds.app.store.one(
-        "select phone_state, closed_at from rounds where state != 'running' order by closed_at desc limit 1"
+        "select state, phone_state, closed_at from rounds where state != 'running' order by closed_at desc limit 1"
     )
-    if row is None or row["phone_state"] in ("", "ready") or row["closed_at"] is None:
+    if row is None or row["state"] != "relayed" or not row["phone_state"] or row["closed_at"] is None:
         return 0.0
     until = datetime.fromisoformat(row["closed_at"]) + timedelta(seconds=WINDOW_S)
-    left = (until - datetime.now(UTC)).total_seconds()
-    if left <= 0:
+    left_s = (until - datetime.now(UTC)).total_seconds()
+    if left_s <= 0 or not await _still(rounds.handset, row["phone_state"]):
         return 0.0
-    # Another state is other news: a look at the phone costs little and decides.
-    state, _, _ = await asyncio.shield(rounds.handset.look())
-    return left if state == row["phone_state"] else 0.0
+    return left_s
+
+
+async def _still(handset: Handset, told: str) -> bool:
+    """Whether the phone is as it was told to be. A look costs little; what a look cannot see may have passed."""
+    state, condition, _ = await handset.look()
+    if state != "ready" or condition is None:
+        return state == told
+    if told == "locked":
+        return condition.keyguard == "secure"
+    return told == "busy" and in_use(condition)

@@ -4,6 +4,7 @@ Pure: a round and its conversations in, plain text out. Nothing in it is markup,
 can change how it looks.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -181,7 +182,7 @@ def sentence(why: str, lang: str) -> str:
     try:
         return t(why, lang)
     except KeyError:
-        return why
+        return t("phone.failed", lang) if re.fullmatch(r"[a-z]+\.[a-z_]*", why) else why
 
 
 def _asked(chat: Conversation, lang: str) -> list[str]:

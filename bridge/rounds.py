@@ -68,6 +68,10 @@ class Rounds:
             if not self.app.config.now.whatsapp.enabled or not await journal.waiting(self.app.store):
                 continue
             await self._quiet()
+            if (rest_s := await relay.resting_s(self)) > 0:
+                # This state was told a moment ago: what came since waits, and then the phone is tried again.
+                asyncio.get_running_loop().call_later(rest_s, self._wake.set)
+                continue
             alerts = await journal.waiting(self.app.store)
             if alerts:
                 await self._whole(await journal.begin(self.app.store, alerts[0]["project_id"]))
@@ -108,7 +112,11 @@ class Rounds:
             round.source = "notifications"
             await relay.relay(self, round)
             return
-        state = await self._look(walk)
+        # The model's process loads while the phone is read: no answer waits for it.
+        async with asyncio.TaskGroup() as group:
+            if (model := self._model) and walk.round.resumed <= RESUMES:
+                group.create_task(app.models.warm(model))
+            state = await self._look(walk)
         if state and not any(chat.state != "found" for chat in walk.chats):
             round.phone_state = state
             await relay.relay(self, round)
@@ -157,6 +165,12 @@ class Rounds:
                 if chat.state == "read":
                     group.create_task(one(chat))
 
+    @property
+    def _model(self) -> str:
+        """The model that decides, or nothing where none is set up."""
+        agent = self.app.config.now.super_agent
+        return agent.model if agent.enabled else ""
+
     async def _decide(self, round: Round, chat: Conversation) -> None:
         app = self.app
         settings = app.config.now
@@ -166,7 +180,7 @@ class Rounds:
             chat,
             Person(app.identity.now.owner_name, note),
             project_id=round.project_id,
-            has_model=bool(settings.super_agent.enabled and (settings.super_agent.model or settings.model)),
+            has_model=bool(self._model),
         )
         decision = under_posture(await self._guarded(chat, decision), chat.posture, chat.fresh)
         chat.decision, chat.args, chat.decided_by = decision.kind, decision.args, decision.by

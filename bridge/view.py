@@ -54,7 +54,9 @@ async def whole(store: Store, round_id: str, *, reveal: bool = False) -> dict[st
         round_id,
     )
     runs = {
-        row["id"]: {name: row[name] for name in ("target", "tokens_in", "tokens_out", "started_at", "closed_at")}
+        row["id"]: {
+            name: row[name] for name in ("target", "tokens_in", "tokens_out", "started_at", "closed_at")
+        }
         for row in await store.all(
             "select r.* from runs r join conversations c on c.run_id = r.id where c.round_id = ?", round_id
         )
@@ -66,9 +68,9 @@ async def whole(store: Store, round_id: str, *, reveal: bool = False) -> dict[st
         "steps": await journal.steps(store, round_id),
         "report": await _report(store, round.report_id),
     }
-    if reveal:
-        return values
-    return _covered(values, known_codes(line.text for chat in chats for line in chat.lines))
+    if not reveal:
+        values = _covered(values, known_codes(line.text for chat in chats for line in chat.lines))
+    return values
 
 
 def known_codes(texts: Iterable[str]) -> frozenset[str]:

@@ -50,6 +50,7 @@ class Walk:
         """Read every unread chat. What an interrupted walk had found is read first, by its title."""
         whatsapp.know(notices)
         started = time.monotonic()
+        await self._arrive(whatsapp, notices)
         await whatsapp.open_list()
         await self._step("list_opened", started)
         for chat in self.chats:
@@ -59,6 +60,32 @@ class Walk:
                 await whatsapp.open_list()
         for archived in [False, True] if self.settings.archived else [False]:
             await self._folder(whatsapp, archived)
+
+    async def _arrive(self, whatsapp: WhatsApp, notices: list[Notice]) -> None:
+        """Where WhatsApp opens in a chat, that chat is read first: the launch itself has marked it as read."""
+        arrived = await whatsapp.arrive()
+        if arrived is None:
+            return
+        opened, unread = arrived
+        if unread == 0:
+            unread = sum(len(one.messages) for one in notices if same_text(one.chat, opened.title))
+        known = [chat for chat in self.chats if same_text(chat.title, opened.title)]
+        if unread == 0 or known:
+            return  # nothing new in it, or an interrupted walk has it already
+        posture, _ = posture_of(self.settings, opened.title, opened.number)
+        chat = await self._begin(
+            Conversation(
+                new_id("cnv"), self.round.id, self._next(), opened.title, unread=unread, posture=posture
+            )
+        )
+
+        async def here() -> Chat:
+            return opened
+
+        await self._read(chat, whatsapp, here, by_title=True)
+
+    def _next(self) -> int:
+        return 1 + max((chat.position for chat in self.chats), default=-1)
 
     async def _folder(self, whatsapp: WhatsApp, archived: bool) -> None:
         done: set[Key] = set()
@@ -100,7 +127,7 @@ class Walk:
             Conversation(
                 new_id("cnv"),
                 self.round.id,
-                1 + max((chat.position for chat in self.chats), default=-1),
+                self._next(),
                 row.title,
                 kind=row.kind,
                 archived=row.archived,

@@ -5,9 +5,9 @@ nor text: any body is one thing, a wake-up. The round that follows reads the pho
 """
 
 import hashlib
+import re
 import sqlite3
 from dataclasses import dataclass
-from email.message import Message
 
 from core.errors import Invalid, NotFound
 from core.events import AlertReceived, Bus
@@ -17,6 +17,7 @@ KEPT_BYTES = 64 * 1024
 KEY_CHARS = 200
 STATES = ("waiting", "taken", "worked", "relayed")
 
+_CHARSET = re.compile(r"""charset\s*=\s*["']?([\w-]+)""", re.IGNORECASE)
 # Python knows codecs that are not charsets, some of them slow; these are what phones send.
 _CHARSETS = {
     "utf-8",
@@ -70,9 +71,8 @@ def text_of(body: bytes, content_type: str) -> tuple[str, bool]:
 
 
 def _charset(content_type: str) -> str:
-    header = Message()
-    header["content-type"] = content_type.replace("\r", " ").replace("\n", " ")
-    named = str(header.get_param("charset") or "utf-8").lower()
+    found = _CHARSET.search(content_type)
+    named = found.group(1).lower() if found else "utf-8"
     return named if named in _CHARSETS else "utf-8"
 
 

@@ -307,6 +307,4 @@ def check(name: str, data: bytes) -> str | None:
         _need(ending in _ZIPS or not zipfile.is_zipfile(io.BytesIO(data)), "trailing")
     except Wrong as wrong:
         return wrong.reason
-    except struct.error:
-        return "unreadable"
     return None

@@ -65,7 +65,9 @@ class Lane:
         self._closing = False
         self._task: asyncio.Task[None] | None = None
         self._again: asyncio.TimerHandle | None = None
-        self._rest_until: dict[str, float] = {}  # message id → monotonic time
+        # Message id → monotonic time: what the channel asked for, and what is only our patience.
+        self._asked_until: dict[str, float] = {}
+        self._rest_until: dict[str, float] = {}
         self._recent: dict[str, deque[float]] = {}
 
     def begin(self) -> None:
@@ -88,8 +90,8 @@ class Lane:
             self._task = None
 
     def hurry(self) -> None:
-        """Something changed that may let resting messages through."""
-        self._rest_until = dict.fromkeys(self._rest_until, 0.0)
+        """Something changed that may let messages through; a wait that the channel asked for stays."""
+        self._rest_until.clear()
         self.wake.set()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
@@ -127,7 +129,8 @@ class Lane:
             part = await self._part(row)
             if part is None:
                 continue
-            wait_s = self._rest_until.get(row["id"], 0) - time.monotonic()
+            id = row["id"]
+            wait_s = max(self._asked_until.get(id, 0), self._rest_until.get(id, 0)) - time.monotonic()
             if wait_s <= 0:
                 return part, None
             held.add(row["recipient"])
@@ -147,9 +150,9 @@ class Lane:
         if found is None:
             await finish(self._store, self._tell, id)
             return None
-        if found["not_before"] and id not in self._rest_until:
+        if found["not_before"] and id not in self._asked_until:
             rest = datetime.fromisoformat(found["not_before"]) - datetime.now(UTC)
-            self._rest_until[id] = time.monotonic() + min(rest.total_seconds(), LONGEST_REST_S)
+            self._asked_until[id] = time.monotonic() + min(rest.total_seconds(), LONGEST_REST_S)
         values = unpacked(json.loads(found["payload"]))
         return Part(**values, to=row["recipient"], message_id=id, position=found["position"])
 
@@ -187,6 +190,7 @@ class Lane:
                 "update outbox set state = 'attempted' where id = ? and state = 'queued'", (id,)
             )
         self._rest_until.pop(id, None)
+        self._asked_until.pop(id, None)
         if first.rowcount:
             self._tell(id, self.channel, "attempted", "")
         try:
@@ -212,8 +216,10 @@ class Lane:
             "select attempts from outbox_parts where message_id = ? and position = ?", id, part.position
         )
         rest_s = self._pace.rest_s(row["attempts"] if row else 1, error.after_s)
-        self._rest_until[id] = time.monotonic() + rest_s
-        until = (datetime.now(UTC) + timedelta(seconds=rest_s)).isoformat(timespec="milliseconds")
+        (self._asked_until if error.after_s else self._rest_until)[id] = time.monotonic() + rest_s
+        until = None
+        if error.after_s:  # kept over a restart; our own patience begins anew
+            until = (datetime.now(UTC) + timedelta(seconds=rest_s)).isoformat(timespec="milliseconds")
         async with self._store.transaction() as db:
             await db.execute(
                 "update outbox_parts set state = 'queued', reason = ?, not_before = ?"

@@ -19,7 +19,9 @@ _SECRETS = (
     ),
     re.compile(r"\bAIza[-A-Za-z0-9_]{30,}"),
     re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
-    re.compile(r"(?i)(authorization['\"]?\s*[:=,]\s*b?['\"]?(?:(?:bearer|basic|token)\s+)?)[^\s'\",})]+"),
+    re.compile(
+        r"(?i)(authorization['\"]?\s*[:=,]\s*(?:b(?=['\"]))?['\"]?(?:(?:bearer|basic|token)\s+)?)[^\s'\",})]+"
+    ),
     re.compile(r"(?i)(\bbearer\s+)[^\s'\",})]{8,}"),
     re.compile(
         r"(?i)((?:api[_-]?key|bot_token|access_token|refresh_token|password|secret)['\"]?\s*[:=]\s*['\"]?)[^\s'\",}&)]+"

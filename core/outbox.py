@@ -64,6 +64,8 @@ class Outbox:
             self._tell(id, message.channel, state, why_not)
             if lane := self._lanes.get(message.channel):
                 lane.wake.set()
+            elif not why_not and (why_not := self._refused.get(message.channel, "")):
+                await self.close(id, "not_attempted", why_not)  # refused while the row was written
         return id
 
     async def record(self, message: Message, state: str = "attempted") -> str:

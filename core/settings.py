@@ -181,10 +181,10 @@ class Contact(Section):
 
 class WhatsApp(Section):
     enabled: bool = shown("whatsapp.enabled", True)
-    watch: bool = False
+    watch: bool = shown("whatsapp.watch", False)
     quiet_s: float = shown("whatsapp.quiet_s", 3.0, ge=0, le=300)
     cap_s: float = shown("whatsapp.cap_s", 20.0, ge=0, le=900)
-    read: Literal["open", "notifications"] = "open"
+    read: Literal["open", "notifications"] = shown("whatsapp.read", "open")
     posture: Posture = shown("whatsapp.posture", "draft")
     contacts: tuple[Contact, ...] = ()
     archived: bool = shown("whatsapp.archived", False)

@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--locale", default="es", choices=("es", "en", "pt"))
     parser.add_argument("--cast", default="small_town", choices=sorted(CASTS))
-    parser.add_argument("--latency", default="none", choices=("none", "real"))
+    parser.add_argument("--latency", default="none", choices=("none", "brisk", "real"))
     given = parser.parse_args()
     with suppress(KeyboardInterrupt):
         asyncio.run(run(given.port, given.locale, given.cast, given.latency))

@@ -18,6 +18,8 @@ CNXN, AUTH, OPEN, OKAY, CLSE, WRTE = (
 )
 VERSION, MAX_DATA = 0x01000001, 256 * 1024
 TOKEN, PUBLIC_KEY = 1, 3
+# Seconds for reading the screen, for touching it, and for any other question.
+PACES = {"none": (0.0, 0.0, 0.0), "brisk": (0.15, 0.05, 0.01), "real": (1.0, 0.25, 0.03)}
 
 
 class Gone(Exception):
@@ -180,15 +182,14 @@ class Service:
 
     async def _wait(self, line: str, pace: str) -> None:
         phone, faults = self._connection.phone, self._connection.phone.faults
-        seconds = 0.0
-        if pace == "real":
-            seconds = (
-                1.0
-                if "uiautomator" in line
-                else 0.25
-                if line.startswith(("input", "am ", "screencap"))
-                else 0.03
-            )
+        dump, touch, ask = PACES[pace]
+        seconds = (
+            dump
+            if "uiautomator" in line
+            else touch
+            if line.startswith(("input", "am ", "screencap"))
+            else ask
+        )
         if faults.strike("latency"):
             seconds += faults.number("latency", 1.0)
         if faults.is_set("jitter"):

@@ -107,7 +107,7 @@ class BotApi:
         """The next requests of this method fail like this, one fault each."""
         self.faults[method].extend(faults)
 
-    async def until(self, holds: Callable[[], object], timeout_s: float = 10) -> None:
+    async def until(self, holds: Callable[[], object], timeout_s: float = 30) -> None:
         """Wait until something is true of what happened here."""
         async with asyncio.timeout(timeout_s), self._changed:
             await self._changed.wait_for(lambda: bool(holds()))
@@ -162,7 +162,7 @@ class BotApi:
         await self.update(**{kind: message | more})
         return id
 
-    async def press(self, button: Press, user_id: int | None = None, timeout_s: float = 10) -> str:
+    async def press(self, button: Press, user_id: int | None = None, timeout_s: float = 30) -> str:
         """Press a button and return the toast that came back."""
         id = str(next(self._ids))
         message = {
@@ -215,7 +215,7 @@ class BotApi:
             async with self._changed:
                 self._changed.notify_all()
             await asyncio.Event().wait()
-        if fault and not fault.after:
+        if fault and fault.status and not fault.after:
             raise Rejected(fault.status, fault.description, **fault.parameters)
         if prefix != f"bot{self.token}":
             raise Rejected(401, "Unauthorized")
@@ -225,7 +225,7 @@ class BotApi:
         result = await work(request)
         if fault and fault.drop:
             raise Drop
-        if fault:
+        if fault and fault.body is not None:
             return Response(fault.status, fault.body)
         return Response(200, {"ok": True, "result": result})
 

@@ -25,6 +25,11 @@ class Fault:
     body: bytes | None = None
 
 
+def fine() -> Fault:
+    """Nothing goes wrong: for the requests before the one that fails."""
+    return Fault()
+
+
 def limited(retry_after: int | None = None) -> Fault:
     """429, with or without the time to wait."""
     parameters = {} if retry_after is None else {"retry_after": retry_after}

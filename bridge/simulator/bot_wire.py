@@ -2,11 +2,11 @@
 
 import asyncio
 import json
+import re
 import urllib.parse
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from email import message_from_bytes
 from http import HTTPStatus
 from typing import Any
 
@@ -40,18 +40,14 @@ Connected = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[Non
 
 
 def _multipart(kind: str, body: bytes, request: Request) -> None:
-    whole = message_from_bytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + body)
-    for part in whole.walk():
-        name = part.get_param("name", header="content-disposition")
-        if not isinstance(name, str):
-            continue
-        raw = part.get_payload(decode=True)
-        content = raw if isinstance(raw, bytes) else b""
-        filename = part.get_filename()
-        if filename is None:
-            request.params[name] = content.decode()
+    boundary = kind.partition("boundary=")[2].split(";")[0].strip('"')
+    for part in (b"\r\n" + body).split(f"\r\n--{boundary}".encode())[1:-1]:
+        head, _, content = part.removeprefix(b"\r\n").partition(b"\r\n\r\n")
+        words = dict(re.findall(r'[;\s](name|filename)="([^"]*)"', head.decode()))
+        if "filename" in words:
+            request.files[words["name"]] = (urllib.parse.unquote(words["filename"]), content)
         else:
-            request.files[name] = (filename, content)
+            request.params[words["name"]] = content.decode()
 
 
 async def read(reader: asyncio.StreamReader) -> Request | None:

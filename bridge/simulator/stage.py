@@ -52,7 +52,7 @@ class SimDevice:
 async def simulated_phone(
     *, phone: SimPhone | None = None, serial_name: str = "SIM0001", port: int = 0, latency: str = "none"
 ) -> AsyncIterator[SimDevice]:
-    """A phone on a loopback port; `latency="real"` makes it as slow as one."""
+    """A phone on a loopback port; `latency="real"` makes it as slow as one, "brisk" as a quick one."""
     phone = phone or small_town()
     phone.serialno = serial_name
     device = SimDevice(phone, Adbd(phone, latency=latency))

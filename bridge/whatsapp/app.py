@@ -5,9 +5,9 @@ from collections.abc import Container, Iterable, Sequence
 from bridge.notifications import Notice
 from bridge.phone import Phone
 from bridge.screen import Unexpected, Unreadable
-from bridge.whatsapp.bubbles import OUT
+from bridge.whatsapp.bubbles import OUT, UNREAD, unread_count
 from bridge.whatsapp.chats import Chats
-from bridge.whatsapp.contacts import QUERY, number_in_book, number_in_notices, parse_contacts
+from bridge.whatsapp.contacts import QUERY, count_in_book, number_in_book, number_in_notices, parse_contacts
 from bridge.whatsapp.profile import Profile, load_profile
 from bridge.whatsapp.reading import Reader, after_seen
 from bridge.whatsapp.rows import Key, Row
@@ -25,9 +25,9 @@ NAMESAKES_PAGES = 3
 class WhatsApp:
     """One WhatsApp on one phone. Whoever uses it holds the phone alone."""
 
-    def __init__(self, phone: Phone, profile: Profile | None = None) -> None:
+    def __init__(self, phone: Phone, profile: Profile | None = None, *, patience: float = 1.0) -> None:
         self._phone = phone
-        self._surface = Surface(phone, profile or load_profile())
+        self._surface = Surface(phone, profile or load_profile(), patience)
         self.chats = Chats(self._surface)
         self._notices: tuple[Notice, ...] = ()
         self._book: list[tuple[str, str]] | None = None
@@ -50,9 +50,25 @@ class WhatsApp:
         """What is on the screen, named."""
         return await self._surface.look()
 
+    async def arrive(self) -> tuple[Chat, int | None] | None:
+        """Bring WhatsApp to the front. Where it opens inside a chat, that chat, and what its divider counts as new.
+
+        Such a chat was marked as read by the very launch, so no row of the list tells of it any more. The count
+        is 0 when there is no divider, None when it says no number.
+        """
+        look = await self._surface.arrive()
+        shown = header(look.tree, self._surface.profile) if look.screen.is_chat else None
+        if shown is None:
+            return None
+        chat = Chat(shown.title, shown.number, can_write=look.screen is Screen.CHAT)
+        page = Reader(self._surface, chat).page(look)
+        divider = next((bubble for bubble in page if bubble.kind == UNREAD), None)
+        return chat, unread_count(divider) if divider is not None else 0
+
     async def open_list(self) -> None:
         """Bring the list of chats up; `PhoneUnreachable("whatsapp_stuck")` says what stands in its way."""
         await self._surface.open_list()
+        self.chats.restart()
 
     async def unread(self, *, archived: bool = False) -> list[Row]:
         """Every unread row, from top to end, nothing opened."""
@@ -70,7 +86,9 @@ class WhatsApp:
 
     async def read(self, chat: Chat, *, unread: int | None, max_messages: int = 50) -> Reading:
         """What is new in the open chat; it stays open."""
-        return await Reader(self._surface, chat).read(unread=unread, max_messages=max_messages)
+        reading = await Reader(self._surface, chat).read(unread=unread, max_messages=max_messages)
+        self.chats.paid(chat.title)
+        return reading
 
     async def back_to_list(self, *, archived: bool = False) -> None:
         """Leave the chat for the list it was opened from."""
@@ -80,17 +98,14 @@ class WhatsApp:
         """The chat's number if the phone tells it for certain: its title, a notification, the address book."""
         if chat.group:
             return ""
-        if not chat.number:
-            chat.number = digits(chat.title) or number_in_notices(chat.title, self._notices)
-        if not chat.number:
-            if self._book is None:
-                try:
-                    self._book = parse_contacts(await self._phone.run(QUERY, timeout_s=10))
-                except PhoneUnreachable:
-                    raise
-                except Unavailable:  # this phone does not let the shell ask
-                    self._book = []
-            chat.number = number_in_book(chat.title, self._book)
+        if own := digits(chat.title):
+            chat.number = own
+        elif self.chats.has_namesakes(chat.title) or count_in_book(chat.title, await self._contacts()) > 1:
+            chat.number = ""
+        elif not chat.number:
+            chat.number = number_in_notices(chat.title, self._notices) or number_in_book(
+                chat.title, await self._contacts()
+            )
         return chat.number
 
     async def enter(self, named: str) -> Chat:
@@ -101,6 +116,7 @@ class WhatsApp:
             if not await self.number_of(chat):
                 await self._only_one(chat.title)
             return await self.open_chat(chat)
+        self._surface.touched()
         await self._phone.open_url(f"https://wa.me/{number}")
         look = await self._surface.until(Screen.CHAT, Screen.CHAT_READ_ONLY, Screen.DIALOG)
         shown = header(look.tree, self._surface.profile) if look.screen.is_chat else None
@@ -113,20 +129,32 @@ class WhatsApp:
         look = await self.chats.top(await self.chats.at(False))
         found: set[Key] = set()
         for _ in range(NAMESAKES_PAGES):
-            found |= {row.key for row in self.chats.rows(look.tree) if same_title(row.title, title)}
+            here = [row.key for row in self.chats.rows(look.tree) if same_title(row.title, title)]
+            found |= set(here)
+            if len(here) > 1 or len(found) > 1:
+                raise Refused(f"More than one chat is called {title!r}: name it by its number.")
             further = await self.chats.down(look)
             if further is None:
                 break
             look = further
-        if len(found) > 1:
-            raise Refused(f"More than one chat is called {title!r}: name it by its number.")
+
+    async def _contacts(self) -> list[tuple[str, str]]:
+        if self._book is None:
+            try:
+                self._book = parse_contacts(await self._phone.run(QUERY, timeout_s=10))
+            except PhoneUnreachable:
+                raise
+            except Unavailable:  # this phone does not let the shell ask
+                self._book = []
+        return self._book
 
     async def open_chat(self, chat: Chat, *, seen: Sequence[Message] = ()) -> Chat:
         """The chat again, after it was left: by its number, else by its row; known by what was read in it."""
-        look = await self._surface.look()
+        look = await self._surface.current()
         if look.screen.is_chat and await self._is(chat, look, seen):
             return chat
         if await self.number_of(chat):
+            self._surface.touched()
             await self._phone.open_url(f"https://wa.me/{chat.number}")
             try:
                 look = await self._surface.until(
@@ -173,26 +201,33 @@ class WhatsApp:
                 continue
             tried.add(row.key)
             await self.chats.open_row(row)
-            if await self._is(chat, await self._surface.look(), seen):
+            if await self._is(chat, await self._surface.current(), seen):
                 return chat
             look = await self.chats.top(await self.chats.at(archived))
         raise RowGone(f"The chat {chat.title!r} was not found again by what was read in it.")
 
-    async def reply(self, chat: Chat, text: str, *, seen_before: Sequence[Message] = ()) -> Sent:
-        """Send one text into one chat and prove it; every other outcome has a name."""
-        text = text.replace("\r\n", "\n").strip()
+    async def reply(
+        self, chat: Chat, text: str, *, seen_before: Sequence[Message] = (), insist: bool = False
+    ) -> Sent:
+        """Send one text into one chat and prove it; every other outcome has a name.
+
+        Where something of ours stands below what was read, somebody has answered already and nothing is sent,
+        unless the owner insists.
+        """
+        text = text.replace("\r\n", "\n")
         if why := refused(text):
             return Sent("not_sent", "text", why)
+        self._surface.touched()  # the decision took its time
         try:
             await self.number_of(chat)
             await self.open_chat(chat, seen=seen_before)
         except (RowGone, WrongChat, Unreadable) as error:
             return Sent("not_sent", error.code, str(error))
-        return await Sender(self._surface, chat, text, seen_before).send()
+        return await Sender(self._surface, chat, text, seen_before, insist=insist).send()
 
     async def verify_sent(self, chat: Chat, text: str) -> bool:
         """Whether a bubble of ours with this text stands among the last of the chat, as after a crash."""
-        text = text.replace("\r\n", "\n").strip()
+        text = text.replace("\r\n", "\n")
         seen, chat.seen = chat.seen, ()
         try:
             await self.open_chat(chat)
@@ -205,6 +240,7 @@ class WhatsApp:
 
     async def leave(self) -> bool:
         """Put WhatsApp into the background; True when it is certainly not in front any more."""
+        self._surface.touched()
         try:
             await self._phone.home()
         except PhoneUnreachable as error:

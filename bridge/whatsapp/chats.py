@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Container
 from dataclasses import replace
 
-from bridge.screen import Tree, Unexpected
+from bridge.screen import Node, Tree, Unexpected
 from bridge.whatsapp.bubbles import UNREAD, bubbles, unread_count
-from bridge.whatsapp.rows import Key, Row, archive_header, join_rows, rows
+from bridge.whatsapp.rows import Key, Row, archive_header, first_number, join_rows, rows
 from bridge.whatsapp.screens import Header, Screen, header
 from bridge.whatsapp.surface import Look, Surface
 from bridge.whatsapp.values import Chat, RowGone, WrongChat
@@ -14,7 +14,10 @@ from bridge.wording import same_title
 from core.errors import PhoneUnreachable
 
 PAGES = 60
+FAR = 12  # pages after which WhatsApp's own count of unread chats may end a sweep
+PINS = 4  # more rows than can be pinned: below so many known ones nothing has moved
 TAPS = 3
+STRANGE = 2  # things in a list without a single row that are still no proof of a list that is not understood
 
 
 class Chats:
@@ -24,18 +27,31 @@ class Chats:
         self._surface = surface
         self._profile = surface.profile
         self._archived = False  # which of the two lists is being swept
+        self._new = True  # the next sweep is the first of a round
         self._clean = False  # nothing was opened since the sweep left the top
         self._visits: Counter[Key] = Counter()
-        self._owed: dict[str, int | None] = {}  # chats that opened by mistake, with what they had unread
+        self._owed: dict[str, int | None] = {}  # chats that were opened, and so marked read, and not read yet
+        self._tries: Counter[str] = Counter()
+        self._namesakes: set[str] = set()  # titles that two rows had at once
+        self._swept: set[Key] = set()  # rows without anything new, as this sweep and the one before saw them
+        self._counted = False  # this WhatsApp shows how many chats are unread, below the list
         self.complete = True  # whether the last sweep saw the end of the list
         self.skipped: list[Row] = []  # unread rows that lead to no chat (communities)
+
+    def restart(self) -> None:
+        """A new round: nothing of an earlier look at the list counts."""
+        self._new, self._clean = True, False
+        self._swept.clear()
+        self.skipped.clear()
 
     async def at(self, archived: bool) -> Look:
         """The list that is wanted, opened if it is not on the screen."""
         wanted = Screen.ARCHIVED if archived else Screen.LIST
-        look = await self._surface.look()
+        look = await self._surface.current()
         if look.screen is wanted and self._archived == archived:
             return look
+        if self._archived != archived:
+            self.restart()
         self._clean = False
         self._archived = archived
         if archived and look.screen is Screen.ARCHIVED:
@@ -48,7 +64,7 @@ class Chats:
         found = archive_header(look.tree, self._profile)
         if found is None:
             raise RowGone("There are no archived chats on the phone.")
-        await self._surface.phone.tap(*found.node.center)
+        await self._surface.tap(*found.node.center)
         return await self._surface.until(Screen.ARCHIVED)
 
     async def has_archive(self) -> bool:
@@ -79,50 +95,94 @@ class Chats:
         return listing is not None and bar is not None and bar.inside(listing.full_id)
 
     def rows(self, tree: Tree) -> list[Row]:
-        """The rows on the screen."""
-        return rows(tree, self._profile, archived=self._archived)
+        """The rows on the screen. A list full of what is not known is no empty list."""
+        page = rows(tree, self._profile, archived=self._archived)
+        listing = self._profile.find(tree, "list")
+        strange = (
+            [child for child in listing.children if self._has_words(child)] if listing is not None else []
+        )
+        if not page and len(strange) > STRANGE:
+            seen = ", ".join(tree.ids[:12])
+            raise PhoneUnreachable(
+                "whatsapp_stuck", f"The list of chats of this WhatsApp version is not understood ({seen})."
+            )
+        names = Counter(row.title for row in page)
+        self._namesakes.update(name for name, count in names.items() if count > 1)
+        return page
+
+    def _has_words(self, child: Node) -> bool:
+        known = ("search_bar", "archive_header")
+        inside = any(self._profile.is_a(child, one) or self._profile.has(child, one) for one in known)
+        return not inside and any(node.text for node in child.descend())
+
+    def has_namesakes(self, title: str) -> bool:
+        """Whether two chats of this name were seen."""
+        return any(same_title(title, name) for name in self._namesakes)
 
     async def next_unread(self, done: Container[Key], *, archived: bool = False) -> Row | None:
         """The next unread chat that is not done; None when a whole sweep from the top found none.
 
-        The list is walked on from where it stands, and once more from its top when something was opened,
-        because what was read meanwhile may have moved what was not.
+        The list is walked on from where it stands, and then again from its top. What got something new since the
+        sweep passed has moved up: the second walk ends where the list is as it was.
         """
         try:
             look = await self.at(archived)
         except RowGone:
             return None
-        if not self._clean and not self._visits and not self._owed:
-            look = await self.top(look)  # the first sweep
-            self._clean = True
-        repeated = 0
-        for _ in range(PAGES * 2):
-            found = self._first(self.rows(look.tree), done)
+        if self._new:
+            look = await self.top(look)
+            self._new, self._clean = False, True
+        swept: set[Key] = set()
+        unread = 0  # rows that are unread and none of our business
+        known = 0  # rows in a run that were there before and have nothing new
+        for page in range(PAGES):
+            shown = self.rows(look.tree)
+            found = self._first(shown, done)
             if found is not None:
                 self._clean = False
                 return found
-            further = await self.down(look)
+            unread += sum(row.is_unread and row.key not in swept for row in shown)
+            for row in shown:
+                known = 0 if row.key not in self._swept else known + (row.key not in swept and not row.pinned)
+                swept.add(row.key)
+            quiet = self._nothing_counted(look.tree) and page >= FAR
+            further = (
+                None if quiet or (self._clean and known > PINS and not self._owed) else await self.down(look)
+            )
             if further is not None:
                 look = further
                 continue
-            if self._clean or repeated > 1:
-                self._forget_owed()
-                self.complete = True
+            self._swept |= swept
+            if self._clean:
+                self._owed.clear()
                 self._clean = False
+                self.complete = self._count_shown(look.tree) <= unread
                 return None
-            repeated += 1
             look = await self.top(look)
-            self._clean = True
+            self._clean, known = True, 0
+            swept = set()
         self.complete = False
         return None
 
-    def _forget_owed(self) -> None:
-        self._owed.clear()
+    def _count_shown(self, tree: Tree) -> int:
+        """How many unread chats WhatsApp itself counts: more than were found means that badges are not understood."""
+        node = None if self._archived else self._profile.find(tree, "nav_count")
+        return (first_number(node.text or node.desc) or 0) if node is not None else 0
+
+    def _nothing_counted(self, tree: Tree) -> bool:
+        """Whether WhatsApp's own count of unread chats has gone, on a version that shows one."""
+        nav = self._profile.find(tree, "bottom_nav")
+        if nav is None or self._archived:
+            return False
+        counted = self._profile.has(nav, "nav_count")
+        self._counted = self._counted or counted
+        return self._counted and not counted
 
     def _first(self, page: list[Row], done: Container[Key]) -> Row | None:
         for row in page:
             owed = next((title for title in self._owed if same_title(title, row.title)), None)
-            if owed is not None and not row.is_unread:
+            if owed is not None and not row.is_unread and row.key not in done and self._tries[owed] < TAPS:
+                self._tries[owed] += 1
                 return replace(row, unread=self._owed[owed])
             if not row.is_unread:
                 continue
@@ -196,7 +256,9 @@ class Chats:
                 middle = (listing.top + listing.bottom) // 2
                 await self._surface.scroll(listing, down=now.bounds[1] > middle, part=0.25)
                 continue
-            await self._surface.phone.tap(*point)
+            if now.is_unread:
+                self._owed[row.title] = now.unread
+            await self._surface.tap(*point)
             try:
                 opened = await self._surface.until(Screen.CHAT, Screen.CHAT_READ_ONLY, timeout_s=6)
                 break
@@ -208,7 +270,6 @@ class Chats:
         title = header(opened.tree, self._profile)
         if title is None or not same_title(title.title, row.title):
             await self._mistaken(opened, title, row)
-        self._owed = {name: count for name, count in self._owed.items() if not same_title(name, row.title)}
         self._visits[row.key] += 1
         return Chat(
             title=title.title if title else row.title,
@@ -219,12 +280,17 @@ class Chats:
 
     async def _mistaken(self, opened: Look, title: Header | None, row: Row) -> None:
         """Another chat is open, and so marked as read: it is owed a visit, with the count its divider gives."""
+        self.paid(row.title)  # it is as unread as it was
         name = title.title if title is not None else ""
         divider = next((b for b in bubbles(opened.tree, self._profile) if b.kind == UNREAD), None)
         if divider is not None and name:
             self._owed[name] = unread_count(divider)
         await self._surface.back()
         raise WrongChat(row.title, name)
+
+    def paid(self, title: str) -> None:
+        """A chat was read: nothing is owed to it any more."""
+        self._owed = {name: count for name, count in self._owed.items() if not same_title(name, title)}
 
     def _again(self, row: Row, page: list[Row]) -> Row:
         """The row as it stands now: the same, or the only unread one of that name."""

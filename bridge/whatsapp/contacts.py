@@ -17,19 +17,17 @@ def parse_contacts(text: str) -> list[tuple[str, str]]:
     ]
 
 
+def count_in_book(title: str, book: Iterable[tuple[str, str]]) -> int:
+    """How many different numbers stand under a name; two ways of writing one number are one."""
+    bare = (re.sub(r"\D", "", number) for name, number in book if same_title(name, title))
+    return len({number[-8:] for number in bare if number})
+
+
 def number_in_book(title: str, book: Iterable[tuple[str, str]]) -> str:
-    """The one number that the address book ties to a name; nothing when there are two, or none with its country."""
-    ends: set[str] = set()
-    whole: set[str] = set()
-    for name, number in book:
-        if not same_title(name, title):
-            continue
-        bare = re.sub(r"\D", "", number)
-        if bare and bare != "":
-            ends.add(bare[-8:])
-        if full := international(number):
-            whole.add(full)
-    return whole.pop() if len(ends) == 1 and len(whole) == 1 else ""
+    """The one number that the address book ties to a name; nothing if there are two, or none with its country."""
+    entries = list(book)
+    whole = {full for name, number in entries if same_title(name, title) and (full := international(number))}
+    return whole.pop() if len(whole) == 1 and count_in_book(title, entries) == 1 else ""
 
 
 def number_in_notices(title: str, notices: Iterable[Notice]) -> str:

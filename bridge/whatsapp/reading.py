@@ -11,7 +11,8 @@ from bridge.wording import same_title
 
 CONTEXT = 10  # read messages that are handed out before the new ones
 SURE = 5  # messages more than announced, without a divider, that show there is none
-END_TAPS, PAGES, TRIES = 4, 40, 3
+END_TAPS, PAGES, TRIES = 4, 80, 3
+PART = 0.5  # of the list, that one step up moves
 SPOTS = (0.25, 0.5, 0.75, 0.1)  # where on its last line a long message may unfold
 _LINK = re.compile(r"https?://|www\.|\w\.(?:com|net|org|es|ar|br|de|fr|it|io|me)\b", re.IGNORECASE)
 
@@ -28,7 +29,7 @@ class Reader:
 
     async def read(self, *, unread: int | None, max_messages: int) -> Reading:
         """Everything new: below the divider, or the last `unread` that came in; None takes the last run."""
-        look = await self.to_end(await self.look())
+        look = await self.to_end(await self.current())
         whole, why = await self._upwards(look, unread, max_messages)
         seen = len(whole)
         for _ in range(TRIES):
@@ -42,7 +43,14 @@ class Reader:
 
     async def look(self) -> Look:
         """The open chat, which must still be ours."""
-        look = await self._surface.until(Screen.CHAT, Screen.CHAT_READ_ONLY, timeout_s=8)
+        return self._ours(await self._surface.until(Screen.CHAT, Screen.CHAT_READ_ONLY, timeout_s=8))
+
+    async def current(self) -> Look:
+        """The same, from the last reading if nothing was touched since."""
+        look = await self._surface.current()
+        return self._ours(look) if look.screen.is_chat else await self.look()
+
+    def _ours(self, look: Look) -> Look:
         shown = header(look.tree, self._profile)
         if shown is None or not same_title(shown.title, self._chat.title):
             raise WrongChat(self._chat.title, shown.title if shown else "")
@@ -62,7 +70,7 @@ class Reader:
             button = self._profile.find(look.tree, "scroll_bottom")
             if button is None:
                 return look
-            await self._surface.phone.tap(*button.center)
+            await self._surface.tap(*button.center)
             look = await self.look()
         for _ in range(PAGES):
             listing = self._profile.find(look.tree, "list")
@@ -79,7 +87,7 @@ class Reader:
         while not enough(whole, unread):
             if sum(bubble.is_message for bubble in whole) >= limit:
                 return whole, "limit"
-            older, moved = await self._older()
+            older, moved = await self._older(_step(last))
             if _same_page(older, last):
                 still += 1
                 if still >= TRIES:  # the very beginning: older messages would have come by now
@@ -88,14 +96,14 @@ class Reader:
             still = 0
             size = overlap(older, last, moved=moved)
             if size is None:
-                older, _ = await self._older(part=-0.25)  # it ran too far
+                older, _ = await self._older(-PART / 2)  # it ran too far
                 size = overlap(older, last)
                 if size is None:
                     return whole, "gap"
             whole, last = _put_above(older, whole, size), older
         return whole, ""
 
-    async def _older(self, part: float = 0.5) -> tuple[list[Bubble], int]:
+    async def _older(self, part: float) -> tuple[list[Bubble], int]:
         look = await self.look()
         listing = self._profile.find(look.tree, "list")
         if listing is None:
@@ -110,7 +118,7 @@ class Reader:
             joined = join(whole, tail)
             if joined is not None:
                 return joined, ""
-            older, moved = await self._older()
+            older, moved = await self._older(_step(last))
             size = overlap(older, last, moved=moved)
             if size is None or _same_page(older, last):
                 break
@@ -167,7 +175,7 @@ class Reader:
         line = max(12, look.tree.size[0] // 38)
         for spot in SPOTS if own else (0.5,):
             x = node.left + int((node.right - node.left) * spot)
-            await self._surface.phone.tap(x, node.bottom - line if own else node.center[1])
+            await self._surface.tap(x, node.bottom - line if own else node.center[1])
             after = await self._surface.look()
             if not after.screen.is_chat:
                 await self._surface.back()
@@ -240,6 +248,27 @@ def after_seen(page: list[Bubble], seen: tuple[Bubble, ...]) -> list[Bubble] | N
         if size < min(3, len(seen)) and any(not b.clipped for b in said[: 3 - size]):
             return None  # there was room for more of them, and something else stands there
     return [] if not seen else None
+
+
+def _step(page: list[Bubble]) -> float:
+    """How far to scroll up, as a part of the list.
+
+    Where the rows that stay on the screen repeat themselves ("OK", "OK", "OK"), several ways of joining the pages look
+    right. Then it is less than one row, so that only one of them can be.
+    """
+    if not page:
+        return PART
+    top, bottom = min(b.row[1] for b in page), max(b.row[3] for b in page)
+    height = max(1, bottom - top)
+    stay = [bubble for bubble in page if bubble.row[3] + height * PART <= bottom] or page[:1]
+    repeats = any(
+        all(same_bubble(a, b) for a, b in zip(stay[shift:], stay[:-shift], strict=True))
+        for shift in range(1, len(stay) // 2 + 1)
+    )
+    if not repeats:
+        return PART
+    rows = [bubble.row[3] - bubble.row[1] for bubble in page if not bubble.clipped]
+    return min(PART, 0.8 * min(rows) / height) if rows else PART
 
 
 def _put_above(older: list[Bubble], whole: list[Bubble], size: int) -> list[Bubble]:

@@ -22,6 +22,7 @@ from bridge.wording import plain_spaces, same_message, same_title
 from core.errors import PhoneUnreachable
 
 PREFILL_S, PROOF_S = 8.0, 30.0
+TICK_S = 6.0
 ANSWERS_S = 6.0  # within which a button that works has emptied the composer
 MAX_CHARS = 4000
 MOVE_END, DEL = 123, 67
@@ -61,7 +62,10 @@ def _bare(text: str) -> str:
 class Sender:
     """Puts one text into one open chat."""
 
-    def __init__(self, surface: Surface, chat: Chat, text: str, seen: Sequence[Message]) -> None:
+    def __init__(
+        self, surface: Surface, chat: Chat, text: str, seen: Sequence[Message], *, insist: bool = False
+    ) -> None:
+        self._insist = insist
         self._surface = surface
         self._profile = surface.profile
         self._phone = surface.phone
@@ -69,6 +73,7 @@ class Sender:
         self._text = text
         self._reader = Reader(surface, chat)
         self._seen = tuple(m.bubble for m in seen if m.bubble.is_message) or chat.seen
+        self._anchor: tuple[Bubble, ...] = ()  # the last messages of the chat before anything was typed
         self._arrived: tuple[Message, ...] = ()
 
     async def send(self) -> Sent:
@@ -84,7 +89,7 @@ class Sender:
     async def _ready(self) -> list[Bubble]:
         """The chat is the one that was read, nobody has answered in it, and its composer is empty."""
         try:
-            look = await self._reader.to_end(await self._reader.look())
+            look = await self._reader.to_end(await self._reader.current())
         except WrongChat as error:
             raise NotSent("wrong_chat", str(error)) from error
         except Unexpected as error:
@@ -92,7 +97,7 @@ class Sender:
         page = self._reader.page(look)
         newer = await self._known_again(page)
         self._arrived = tuple(Message(bubble, True) for bubble in newer if bubble.direction == IN)
-        if any(bubble.direction == OUT for bubble in newer):
+        if not self._insist and any(bubble.direction == OUT for bubble in newer):
             raise NotSent("answered", "Somebody has answered in this chat since it was read.")
         if look.screen is not Screen.CHAT:
             raise NotSent("read_only", "Nobody can write in this chat.")
@@ -101,6 +106,7 @@ class Sender:
             raise NotSent("no_composer", "This chat has no field to write in.")
         if draft:
             raise NotSent("draft", "The owner has left a draft in this chat; it was not touched.")
+        self._anchor = tuple(bubble for bubble in page if bubble.is_message)[-3:]
         return page
 
     async def _known_again(self, page: list[Bubble]) -> list[Bubble]:
@@ -127,6 +133,7 @@ class Sender:
             await self._prefill()
         elif re.fullmatch(r"[ -~]+", self._text):
             await self._focus()
+            self._surface.touched()
             try:
                 await self._phone.text(self._text)
             except (TimedOut, ShellFailed) as error:
@@ -138,6 +145,7 @@ class Sender:
     async def _prefill(self) -> None:
         """A link carries any text in plain ASCII; WhatsApp puts it into the composer and sends nothing."""
         link = f"https://wa.me/{self._chat.number}?text={percent(self._text, safe='')}"
+        self._surface.touched()
         try:
             await self._phone.open_url(link)
         except TimedOut:
@@ -156,7 +164,7 @@ class Sender:
         entry = self._profile.find((await self._reader.look()).tree, "composer")
         if entry is None:
             raise NotSent("no_composer", "This chat has no field to write in.")
-        await self._phone.tap(*entry.center)
+        await self._surface.tap(*entry.center)
 
     async def _with_helper(self) -> None:
         helper = await installed_helper(self._phone)
@@ -169,14 +177,16 @@ class Sender:
             async with borrowed(self._phone, helper):
                 for _ in range(2):
                     await self._focus()  # a new keyboard has no connection until the field is touched
+                    self._surface.touched()
                     await type_with(self._phone, helper, self._text)
                     if await self._surface.watch(self._typed, 3):
                         break
                     if (composer((await self._reader.look()).tree, self._profile) or "") != "":
                         break
-        except (KeyboardStuck, ShellFailed) as error:
+        except (KeyboardStuck, ShellFailed, TimedOut) as error:
             await self._take_back()
             raise NotSent("keyboard", str(error)) from error
+        self._surface.touched()
 
     def _typed(self, look: Look) -> bool:
         return look.screen is Screen.CHAT and bool(composer(look.tree, self._profile))
@@ -184,7 +194,11 @@ class Sender:
     async def _verified(self) -> Look:
         """One reading that shows the right chat, exactly our text, and the send button."""
         try:
-            look = await self._surface.look()
+            look = await self._surface.current()
+            if look.screen is Screen.UNKNOWN or (look.screen is Screen.CHAT and not self._is_shown(look)):
+                # The keyboard may cover what would tell the chat, and a slow field may not be full yet.
+                await self._phone.close_keyboard()
+                look = await self._surface.look()
         except Unreadable as error:
             raise NotSent("unreadable", f"{error} The text may still stand in the composer.") from error
         if look.screen is Screen.DIALOG:
@@ -199,8 +213,10 @@ class Sender:
         if shown is None or not same_title(shown.title, self._chat.title):
             await self._take_back()
             raise NotSent("wrong_chat", "The open chat is not the one that the reply was decided for.")
-        text = composer(look.tree, self._profile) or ""
-        if not same_typed(self._text, text):
+        if after_seen(self._reader.page(look), self._anchor) is None:
+            await self._take_back()
+            raise NotSent("other_chat", "The open chat does not show the messages that were read.")
+        if not same_typed(self._text, composer(look.tree, self._profile) or ""):
             cleared = await self._take_back()
             left = "" if cleared else " Some of it may still stand in the composer."
             raise NotSent("not_typed", f"The composer did not take the text as it is.{left}")
@@ -209,17 +225,33 @@ class Sender:
             raise NotSent("no_send", "There is no send button.")
         return look
 
+    def _is_shown(self, look: Look) -> bool:
+        typed = same_typed(self._text, composer(look.tree, self._profile) or "")
+        return typed and after_seen(self._reader.page(look), self._anchor) is not None
+
+    def _ours(self, look: Look, text: str) -> int:
+        """How many characters at the composer's end are ours. In the chat that was read it was empty before."""
+        shown = header(look.tree, self._profile)
+        here = shown is not None and same_title(shown.title, self._chat.title)
+        if text in self._text or same_typed(self._text, text):
+            return len(text)
+        if text.endswith(self._text):
+            return len(self._text)
+        return len(text) if here and after_seen(self._reader.page(look), self._anchor) is not None else 0
+
     async def _take_back(self) -> bool:
-        """Remove what we typed, and only that: the composer was empty before. True when it is empty again."""
+        """Remove what we typed, and only that. True when the composer is empty again."""
         try:
             look = await self._surface.look()
             entry = self._profile.find(look.tree, "composer")
             text = composer(look.tree, self._profile)
             if entry is None or not text:
                 return True
-            await self._phone.tap(*entry.center)
+            ours = self._ours(look, text)
+            if not ours:
+                return False
+            await self._surface.tap(*entry.center)
             await self._phone.key(MOVE_END)
-            ours = len(text) if text in self._text or same_message(text, self._text) else len(self._text)
             for start in range(0, min(ours, MAX_CHARS), 50):
                 count = min(50, ours - start)
                 await self._phone.run("input keyevent " + " ".join([str(DEL)] * count))
@@ -233,7 +265,7 @@ class Sender:
         page = self._reader.page(look)
         start = page if any(bubble.is_message for bubble in page) else before
         try:
-            await self._phone.tap(*button.center)
+            await self._surface.tap(*button.center)
         except PhoneUnreachable as error:
             if not (isinstance(error, TimedOut) and error.maybe_done):
                 if error.state == "input_forbidden":
@@ -273,6 +305,9 @@ class Sender:
             await self._surface.watch(shown, PROOF_S)
         if not found:
             return Sent("unknown", "no_bubble", "The text left the composer, but its bubble was not seen.")
+        if found[-1].status == "pending":
+            # The clock usually turns into a tick at once; what it says after that is what the owner is told.
+            await self._surface.watch(lambda look: shown(look) and found[-1].status != "pending", TICK_S)
         status = found[-1].status
         if status == "failed":
             return Sent("rejected", "failed", "WhatsApp marks the message as not sent.")

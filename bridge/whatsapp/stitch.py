@@ -68,12 +68,12 @@ def overlap(older: list[Bubble], newer: list[Bubble], *, moved: int | None = Non
     ]
     if not fits:
         return None
-    together = [size for size in fits if _shift(older[-size:], newer[:size]) is not None]
-    if moved is not None and len(together) > 1:
-        return min(
-            together, key=lambda size: (abs((_shift(older[-size:], newer[:size]) or 0) - moved), -size)
-        )
-    return together[0] if together else fits[0]
+    shifts = {size: shift for size in fits if (shift := _shift(older[-size:], newer[:size])) is not None}
+    if moved is not None:
+        # The list never goes further than the finger, but stops earlier at its beginning.
+        shifts = {size: shift for size, shift in shifts.items() if -SLACK <= shift <= moved + SLACK} or shifts
+        return min(shifts, key=lambda size: (abs(shifts[size] - moved), -size)) if shifts else fits[0]
+    return next(iter(shifts), fits[0])
 
 
 def _shift(older: list[Bubble], newer: list[Bubble]) -> int | None:

@@ -4,6 +4,7 @@ It stands before routing, so a path that routing would read in some other way is
 """
 
 import asyncio
+import json
 import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -21,7 +22,8 @@ ASGI = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 MAX_BODY = 2 * 1024 * 1024
 BODY_S = 30.0
 LINGER_S = 1.0
-OPEN = {"/api/health", "/api/openapi.json", "/api/docs"}
+HEALTH = "/api/health"
+OPEN = {HEALTH, "/api/openapi.json", "/api/docs"}
 # The device that pairs has no token yet: what it brings is the code.
 PAIRING = "/api/pair/confirm"
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
@@ -34,10 +36,11 @@ _BAD_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 class Guard:
     """Host, origin, path, token, size and time, in that order, then the app behind it."""
 
-    def __init__(self, app: ASGI, access: Access, host: Callable[[], str]) -> None:
+    def __init__(self, app: ASGI, access: Access, host: Callable[[], str], alive: Callable[[], Any]) -> None:
         self._app = app
         self._access = access
         self._host = host
+        self._alive = alive
 
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -51,7 +54,12 @@ class Guard:
             await self._admit(scope, headers)
             receive = await _whole(scope, headers, receive)
         except ApxError as error:
-            await _refuse(error, scope, receive, send)
+            await _refuse(error, receive, send)
+            return
+        if scope["path"] == HEALTH and scope["method"] == "GET":
+            # Said here, so that it is said while the routes are still being imported.
+            body = json.dumps(self._alive()).encode()
+            await respond(send, 200, {"content-type": "application/json"}, body)
             return
         await self._app(scope, receive, send)
 
@@ -76,7 +84,7 @@ class Guard:
         scope.setdefault("state", {})["caller"] = None
         if path in OPEN and method in {"GET", "HEAD"}:
             client = scope.get("client")
-            if path != "/api/health" and client and client[0] not in LOOPBACK:
+            if path != HEALTH and client and client[0] not in LOOPBACK:
                 raise NotFound("There is nothing at this address.")
             return
         if path == PAIRING and method == "POST" and "authorization" not in headers:
@@ -157,19 +165,27 @@ def _too_large() -> Rejected:
     return Rejected(413, "too_large", f"The body is larger than {MAX_BODY // 1024 // 1024} MB.")
 
 
-async def _refuse(error: ApxError, scope: ASGIScope, receive: Receive, send: Send) -> None:
+async def _refuse(error: ApxError, receive: Receive, send: Send) -> None:
     """Answer, and let a sender who is still talking finish for a moment so that it can hear the answer."""
-    response = answer(error)
-    lingers = isinstance(error, Rejected) and error.status == 413
-    await send(
-        {"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers}
-    )
-    if lingers:
-        await send({"type": "http.response.body", "body": bytes(response.body), "more_body": True})
-        try:
-            async with asyncio.timeout(LINGER_S):
-                while (message := await receive())["type"] == "http.request" and message.get("more_body"):
-                    pass
-        except TimeoutError:
-            pass
-    await send({"type": "http.response.body", "body": b"" if lingers else bytes(response.body)})
+    status, headers, body = answer(error)
+    if status != 413:
+        await respond(send, status, headers, body)
+        return
+    await respond(send, status, headers, body, more=True)
+    try:
+        async with asyncio.timeout(LINGER_S):
+            while (message := await receive())["type"] == "http.request" and message.get("more_body"):
+                pass
+    except TimeoutError:
+        pass
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def respond(
+    send: Send, status: int, headers: dict[str, str], body: bytes, *, more: bool = False
+) -> None:
+    """A whole response, or its first part."""
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    raw.append((b"content-length", str(len(body)).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": raw})
+    await send({"type": "http.response.body", "body": body, "more_body": more})

@@ -5,7 +5,8 @@ import errno
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import h11
 import uvicorn
@@ -14,6 +15,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from core.errors import Unavailable
 
 HEAD_S = 20.0
+GRACE_S = 2.0
+FLUSH_S = 1.0
 _TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -22,8 +25,13 @@ class Protocol(H11Protocol):
 
     _timer: asyncio.TimerHandle | None = None
 
+    def __init__(self, *args: Any, alone: asyncio.Event, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._alone = alone  # set while there is no connection
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._alone.clear()
         self._timer = self.loop.call_later(HEAD_S, self._too_slow)
 
     def data_received(self, data: bytes) -> None:
@@ -36,6 +44,8 @@ class Protocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._unset()
         super().connection_lost(exc)
+        if not self.connections:
+            self._alone.set()
 
     def _unset(self) -> None:
         if self._timer is not None:
@@ -52,10 +62,12 @@ class Server(uvicorn.Server):
     """A server that somebody else starts and stops."""
 
     def __init__(self, app: Any) -> None:
+        self._alone = asyncio.Event()
+        self._alone.set()
         super().__init__(
             uvicorn.Config(
                 app,
-                http=Protocol,
+                http=cast(Any, partial(Protocol, alone=self._alone)),
                 ws="none",
                 lifespan="off",
                 loop="none",
@@ -65,7 +77,6 @@ class Server(uvicorn.Server):
                 date_header=False,
                 proxy_headers=False,
                 timeout_keep_alive=75,
-                timeout_graceful_shutdown=2,
             )
         )
         self.up = asyncio.Event()
@@ -82,6 +93,24 @@ class Server(uvicorn.Server):
 
     async def main_loop(self) -> None:
         await self._leaving.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let what is being answered end for a moment, then cut it off; uvicorn only looks now and then."""
+        for server in self.servers:
+            server.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        if tasks := list(self.server_state.tasks):
+            _, late = await asyncio.wait(tasks, timeout=GRACE_S)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+        try:
+            async with asyncio.timeout(FLUSH_S):
+                await self._alone.wait()
+        except TimeoutError:
+            for connection in list(self.server_state.connections):
+                connection.transport.abort()
 
     def stop(self) -> None:
         """Take no more, finish what is being answered, end."""

@@ -1,9 +1,7 @@
 """What went wrong, as HTTP says it: one shape, whoever raised it."""
 
-import logging
+import json
 from typing import Any
-
-from starlette.responses import JSONResponse
 
 from core.api.access import TooManyAttempts, Unauthorized
 from core.errors import (
@@ -16,8 +14,6 @@ from core.errors import (
     Refused,
     Unavailable,
 )
-
-log = logging.getLogger(__name__)
 
 
 class Rejected(ApxError):
@@ -55,13 +51,12 @@ def body(sentence: str, code: str, fields: Any = ()) -> dict[str, Any]:
     return {"error": sentence, "code": code, "fields": list(fields)}
 
 
-def answer(error: ApxError) -> JSONResponse:
-    """The response for an expected failure."""
-    headers: dict[str, str] = {}
+def answer(error: ApxError) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers and body of an expected failure; the guard answers before there is any framework."""
+    headers = {"content-type": "application/json"}
     if isinstance(error, Unauthorized):
         headers["www-authenticate"] = "Bearer"
     if isinstance(error, TooManyAttempts):
         headers["retry-after"] = str(error.retry_after_s)
-    return JSONResponse(
-        body(str(error), error.code, getattr(error, "fields", ())), status_of(error), headers=headers
-    )
+    said = body(str(error), error.code, getattr(error, "fields", ()))
+    return status_of(error), headers, json.dumps(said, ensure_ascii=False).encode()

@@ -1,6 +1,5 @@
 """The short routes: is it alive, what was received, who it is, how it looks, what it keeps."""
 
-import time
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from core import alerts, icons
 from core.api import doctor
 from core.api.access import Scope
 from core.api.request import Apx, Events, Limit, Owner, Who, project, reply
+from core.api.server import alive
 from core.api.stow import set_config
 from core.errors import Invalid, NotFound
 
@@ -20,9 +20,8 @@ router = APIRouter()
 
 @router.get("/api/health", tags=["daemon"])
 async def health(app: Apx) -> Response:
-    """Whether the app answers; needs no token."""
-    uptime = round(time.monotonic() - app.started_at, 3)
-    return reply({"status": "ok", "version": app.version, "uptime_s": uptime})
+    """Whether the app answers; needs no token. The guard says it before any route does."""
+    return reply(alive(app))
 
 
 @router.get("/api/alerts", tags=["alerts"])

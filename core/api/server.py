@@ -4,86 +4,49 @@ import asyncio
 import json
 import logging
 import os
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, JSONResponse, Response
-
-from core.api import approvals, chat, devices, docs, models, problems, projects, routes, runs
 from core.api.access import Access
 from core.api.feed import Feed
-from core.api.guard import Guard
+from core.api.guard import ASGI, ASGIScope, Guard, Receive, Send
 from core.api.listening import Server, bind
 from core.app import App
-from core.errors import ApxError, Unavailable
+from core.errors import Unavailable
 from core.paths import Home, replace
 
 log = logging.getLogger(__name__)
 
-_SENTENCES = {404: "There is nothing at this address.", 405: "This address does not take that method."}
-_CODES = {404: "not_found", 405: "method_not_allowed", 400: "invalid"}
+
+class Routes:
+    """The routes, imported beside the loop: the framework takes longer to import than all else to start."""
+
+    def __init__(self, app: App, access: Access, feed: Feed) -> None:
+        self._made: asyncio.Task[ASGI] = asyncio.create_task(asyncio.to_thread(self._make, app, access, feed))
+
+    @staticmethod
+    def _make(app: App, access: Access, feed: Feed) -> ASGI:
+        from core.api.build import build
+
+        return build(app, access, feed)
+
+    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
+        routes = await asyncio.shield(self._made)
+        await routes(scope, receive, send)
+
+    async def aclose(self) -> None:
+        """A thread cannot be stopped, only waited for."""
+        (failed,) = await asyncio.gather(self._made, return_exceptions=True)
+        if isinstance(failed, BaseException):
+            log.error("The routes could not be made", exc_info=failed)
 
 
-def build(app: App, access: Access, feed: Feed) -> Guard:
-    """The whole API behind its guard."""
-    api = FastAPI(
-        title="APX",
-        version=app.version,
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,
-        redirect_slashes=False,
-    )
-    api.state.apx, api.state.access, api.state.feed = app, access, feed
-    for module in (routes, chat, devices, runs, models, projects, approvals):
-        api.include_router(module.router)
-    for router in app.routers:
-        api.include_router(router)
-    api.add_exception_handler(ApxError, _expected)
-    api.add_exception_handler(RequestValidationError, _unreadable)
-    api.add_exception_handler(HTTPException, _unknown)
-    api.add_exception_handler(500, _broken)
-
-    @api.get("/api/openapi.json", include_in_schema=False)
-    async def openapi() -> Response:
-        return JSONResponse(api.openapi())
-
-    @api.get("/api/docs", include_in_schema=False)
-    async def page() -> Response:
-        return HTMLResponse(docs.page(api.openapi()), headers=docs.HEADERS)
-
-    return Guard(api, access, lambda: app.config.now.host)
-
-
-async def _expected(_: Request, error: Exception) -> Response:
-    assert isinstance(error, ApxError)
-    return problems.answer(error)
-
-
-async def _unreadable(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    fields = [".".join(str(part) for part in one["loc"][1:]) for one in error.errors()]
-    first = error.errors()[0]
-    broken = first["type"] == "json_invalid"
-    sentence = "The body is not valid JSON." if broken else f"{fields[0] or 'body'}: {first['msg']}."
-    return JSONResponse(problems.body(sentence, "invalid", fields), 400 if broken else 422)
-
-
-async def _unknown(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    sentence = _SENTENCES.get(error.status_code, str(error.detail))
-    code = _CODES.get(error.status_code, "failed")
-    return JSONResponse(problems.body(sentence, code), error.status_code, headers=dict(error.headers or {}))
-
-
-async def _broken(_: Request, error: Exception) -> Response:
-    # Starlette raises it again after this answer, and uvicorn logs the traceback.
-    return JSONResponse(problems.body("Something failed inside; the log says what.", "failed"), 500)
+def alive(app: App) -> dict[str, Any]:
+    """What anybody may know."""
+    return {"status": "ok", "version": app.version, "uptime_s": round(time.monotonic() - app.started_at, 3)}
 
 
 @asynccontextmanager
@@ -101,9 +64,11 @@ async def serve(app: App) -> AsyncIterator[None]:
 @asynccontextmanager
 async def answering(app: App, host: str, port: int) -> AsyncIterator[int]:
     """The API on a port, which is the one that is yielded; nobody is told where."""
+    access = Access(app.home, app.store)
     sockets = bind(host, port)
     feed = Feed(app.bus)
-    server = Server(build(app, Access(app.home, app.store), feed))
+    routes = Routes(app, access, feed)
+    server = Server(Guard(routes, access, lambda: app.config.now.host, lambda: alive(app)))
     task = asyncio.create_task(server.serve(sockets=sockets), name="http")
     try:
         up = asyncio.create_task(server.up.wait())
@@ -117,6 +82,7 @@ async def answering(app: App, host: str, port: int) -> AsyncIterator[int]:
         feed.close()
         server.stop()
         await task
+        await routes.aclose()
 
 
 def announce(home: Home, port: int) -> None:

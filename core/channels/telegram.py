@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from core.channels import telegram_people
-from core.channels.telegram_intake import ButtonPress, Intake
+from core.channels import telegram_buttons, telegram_people
+from core.channels.telegram_intake import ButtonPress, Intake, Taker
 from core.channels.telegram_out import Sender
 from core.channels.telegram_poll import Poller, Timing
 from core.channels.telegram_wire import Line, guard_logs
@@ -61,6 +61,7 @@ class Connection:
             channel=self.channel,
             bot=lambda: (self.poller.bot_id, self.poller.username),
             presses=telegram.presses,
+            takers=telegram.takers,
         )
         self._sender = Sender(app.store, name, self.line, self._to_chat, lambda: app.identity.language)
 
@@ -112,6 +113,7 @@ class Telegram:
     def __init__(self, app: "App", timing: Timing) -> None:
         self.app, self._timing = app, timing
         self.presses: dict[str, ButtonPress] = {}
+        self.takers: list[Taker] = []
         self.connections: dict[str, Connection] = {}
         self._stacks: dict[str, AsyncExitStack] = {}
         self._wanted: dict[str, tuple[str, str, bool]] = {}
@@ -120,10 +122,26 @@ class Telegram:
     def on_button(self, kind: str, handler: ButtonPress) -> Callable[[], None]:
         """Presses of buttons of `kind` go to `handler(payload, user_id)`, whose answer is shown as a toast.
 
-        Only the owner's presses arrive, one for each message. Call what is returned to stop.
+        Only the owner's presses arrive, one for each line of buttons; a handler that raises `Unsettled` leaves
+        its line to be pressed again. Call what is returned to stop.
         """
         self.presses[kind] = handler
         return lambda: self.presses.pop(kind, None) and None
+
+    def on_words(self, take: Taker) -> Callable[[], None]:
+        """`take(text, user_id)` sees the owner's words first; what it answers is said, and the words are its own.
+
+        An empty answer leaves them to the assistant. Call what is returned to stop.
+        """
+        self.takers.append(take)
+        return lambda: self.takers.remove(take)
+
+    async def withdraw(self, kind: str, name: str, value: str) -> None:
+        """Buttons of `kind` whose payload has this value mean nothing any more: they go from their messages."""
+        for shown in await telegram_buttons.withdraw(self.app.store, kind, name, value):
+            connection = self.connections.get(shown.channel)
+            if connection is not None and shown.receipt.isdigit():
+                await connection.intake.redraw(shown.chat, int(shown.receipt), shown.keyboard)
 
     def channels(self) -> tuple[Channel, ...]:
         """The configured bots; a token in the environment makes one where the file names none."""
@@ -160,11 +178,12 @@ class Telegram:
             await self._follow()
 
     async def _follow(self) -> None:
-        """Make the connections those that the settings name."""
+        """Make the connections those that the settings name; what cannot be served says why."""
         wanted, why = await self._plan()
         for name in tuple(self.connections):
             if wanted.get(name) != self._wanted[name]:
                 await self._disconnect(name)
+                why.setdefault(name, t("telegram.no_channel", self.app.identity.language, channel=name))
         for name, (token, api_base, first) in wanted.items():
             if name not in self.connections:
                 connection = Connection(self, name, token, api_base, first=first, timing=self._timing)
@@ -172,30 +191,35 @@ class Telegram:
                 await stack.enter_async_context(connection.open())
                 self.connections[name], self._stacks[name] = connection, stack
                 self._wanted[name] = wanted[name]
+        for name in set(why) - set(wanted):
+            await self.app.outbox.refuse(f"telegram:{name}", why[name])
         if not wanted:
-            await self.app.outbox.refuse("telegram", why)
+            none = t("telegram.no_token", self.app.identity.language)
+            await self.app.outbox.refuse("telegram", next(iter(why.values()), none))
 
-    async def _plan(self) -> tuple[dict[str, tuple[str, str, bool]], str]:
-        """Name → (token, server, is the first), or the sentence that says why there is none."""
+    async def _plan(self) -> tuple[dict[str, tuple[str, str, bool]], dict[str, str]]:
+        """Name → (token, server, is the first), and for the others name → the sentence that says why not."""
         settings, lang = self.app.config.now.telegram, self.app.identity.language
-        if not settings.enabled:
-            return {}, t("telegram.off", lang)
         wanted: dict[str, tuple[str, str, bool]] = {}
-        why = t("telegram.no_token", lang)
-        for channel in self.channels():
-            try:
-                token = await self.app.config.secret(channel.bot_token)
-            except Invalid as error:
-                why = str(error)
-                continue
-            token = (token or _environment()).strip()
-            if not token:
-                continue
-            if any(token == other for other, _, _ in wanted.values()):
-                log.warning("Two Telegram channels have one token; %s stays off", channel.name)
-                continue
-            wanted[channel.name] = (token, settings.api_base, not wanted)
+        why: dict[str, str] = {}
+        for channel in self.channels() or (Channel(),):
+            token, problem = await self._token(channel)
+            if not settings.enabled:
+                why[channel.name] = t("telegram.off", lang)
+            elif not token:
+                why[channel.name] = problem or t("telegram.no_token", lang)
+            elif any(token == other for other, _, _ in wanted.values()):
+                why[channel.name] = t("telegram.token_twice", lang, channel=channel.name)
+            else:
+                wanted[channel.name] = (token, settings.api_base, not wanted)
         return wanted, why
+
+    async def _token(self, channel: Channel) -> tuple[str, str]:
+        try:
+            token = await self.app.config.secret(channel.bot_token)
+        except Invalid as error:
+            return "", str(error)
+        return (token or _environment()).strip(), ""
 
     async def _disconnect(self, name: str) -> None:
         del self.connections[name], self._wanted[name]
@@ -257,7 +281,12 @@ async def status(app: "App") -> list[dict[str, Any]]:
 async def confirm_claim(app: "App", channel: str, user_id: int, accept: bool) -> None:
     """The owner's answer, given in the app, to whoever wrote to a bot without an owner."""
     lang, claim = app.identity.language, await telegram_people.claim_of(app.store, channel)
-    if claim is None or claim.state != "open" or claim.user_id != user_id:
+    owned = any(
+        telegram_people.owner_id(one) is not None
+        for one in app.config.now.telegram.channels
+        if one.name == channel
+    )
+    if owned or claim is None or claim.state != "open" or claim.user_id != user_id:
         raise NotFound(t("telegram.no_claim", lang))
     if accept:
         await app.config.set(_owned(app, channel, claim))

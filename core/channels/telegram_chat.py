@@ -177,14 +177,16 @@ class Chat:
         await self._done(question.updates)
 
     async def _asked(self, question: Question, attachments: list[Attachment]) -> Turn:
-        lang = self._app.identity.language
+        lang, project = self._app.identity.language, self._project
+        if await self._app.store.one("select 1 from projects where id = ?", project) is None:
+            project = "default"
         files = [t("telegram.came_with", lang, name=one.name, path=one.path) for one in attachments]
         return Turn(
             text="\n".join([question.text, *files]).strip(),
             channel="telegram",
             thread=await self.thread(),
             sender="owner",
-            project_id=self._project,
+            project_id=project,
             context_note="\n".join(question.notes),
             attachments=tuple(attachments),
             can_ask=True,

@@ -138,7 +138,7 @@ def _inline(text: str, style: Style) -> Iterator[Run]:
             yield Run(text[at : found.start()], style)
         at = found.end()
         if code := found.group("codetext"):
-            yield Run(code, (*style, "code"))
+            yield Run(code, ("code",))  # Telegram has nothing around code
         elif found.group("label"):
             yield Run(found.group("label"), (*style, f"a {found.group('url')}"))
         else:

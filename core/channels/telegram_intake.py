@@ -7,7 +7,7 @@ import asyncio
 import json
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TRIES = 3
+STOPPING = frozenset({"stop", "reset", "new"})
 WAITED = timedelta(minutes=10)  # after this the turn is told how long the words have waited
 KEPT = timedelta(days=30)
 COMMAND_AGE = timedelta(hours=1)  # an order of yesterday is not carried out today
 
 ButtonPress = Callable[[dict[str, str], int], Awaitable[str]]
+Taker = Callable[[str, int], Awaitable[str]]
 
 
 class Intake:
@@ -50,9 +52,11 @@ class Intake:
         channel: Callable[[], Channel],
         bot: Callable[[], tuple[int, str]],
         presses: Mapping[str, ButtonPress],
+        takers: Sequence[Taker],
     ) -> None:
         self._app, self._line, self._timing = app, line, timing
-        self._name, self._channel, self._bot, self._presses = name, channel, bot, presses
+        self._name, self._channel, self._bot = name, channel, bot
+        self._presses, self._takers = presses, takers
         self._outbox = f"telegram:{name}"
         self._chats: dict[str, Chat] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -228,11 +232,17 @@ class Intake:
         if inbound.command:
             if age > COMMAND_AGE:
                 return await self._mark(id, "ignored")
-            questions.pop(inbound.chat_id, None)
+            if inbound.command in STOPPING and (dropped := questions.pop(inbound.chat_id, None)):
+                await self._done(dropped.updates)
             await self._command(inbound.command, chat, key)
             return await self._mark(id, "done")
         if inbound.kind == "edit" and inbound.text.startswith("/"):
             return await self._mark(id, "ignored")
+        if said := await self._taken(inbound):
+            await self._app.outbox.post(
+                Message(channel=self._outbox, to=inbound.chat_id, text=said, markup=False, key=key)
+            )
+            return await self._mark(id, "done")
         if chat.repeats(inbound.text) and not inbound.file:
             await chat.still_working(key)
             return await self._mark(id, "done")
@@ -241,6 +251,19 @@ class Intake:
         question.updates.append(id)
         self._add(question, inbound, age)
         return None
+
+    async def _taken(self, inbound: Inbound) -> str:
+        """What to say to words that somebody was waiting for; empty when they are for the assistant."""
+        if inbound.kind != "message" or inbound.file or inbound.forwarded or inbound.user_id is None:
+            return ""
+        for take in self._takers:
+            try:
+                said = await take(inbound.text, inbound.user_id)
+            except ApxError as error:
+                said = str(error)
+            if said:
+                return said
+        return ""
 
     def _add(self, question: Question, inbound: Inbound, age: timedelta) -> None:
         lang = self._app.identity.language
@@ -259,7 +282,7 @@ class Intake:
             )
 
     async def _command(self, command: str, chat: Chat, key: str) -> None:
-        stopped = await chat.stop()
+        stopped = command in STOPPING and await chat.stop()
         if command in {"reset", "new"}:
             await chat.reset()
             await chat.say("telegram.fresh", key)
@@ -334,21 +357,28 @@ class Intake:
             except ApxError as error:
                 text = str(error)
                 if not isinstance(error, OutcomeUnknown):
-                    await telegram_buttons.release(self._app.store, pressed.message_id)
+                    await telegram_buttons.release(self._app.store, pressed)
                     pressed = None
         finally:
             work.cancel()
         if finished:
             await self._toast(inbound, text)
         if pressed:
-            await self._without_buttons(inbound)
+            await self._without_buttons(inbound, pressed.message_id)
         return await self._mark(inbound.update_id, "done")
 
     async def _toast(self, inbound: Inbound, text: str) -> None:
         await self._courtesy("answerCallbackQuery", callback_query_id=inbound.press_id, text=text[:200])
 
-    async def _without_buttons(self, inbound: Inbound) -> None:
-        await self._courtesy("editMessageReplyMarkup", chat_id=inbound.chat_id, message_id=inbound.message_id)
+    async def _without_buttons(self, inbound: Inbound, message_id: str) -> None:
+        keyboard = await telegram_buttons.left(self._app.store, message_id)
+        await self.redraw(inbound.chat_id, inbound.message_id, keyboard)
+
+    async def redraw(self, chat: str, telegram_id: int, keyboard: dict[str, Any]) -> None:
+        """Show the buttons that are left under a message."""
+        await self._courtesy(
+            "editMessageReplyMarkup", chat_id=chat, message_id=telegram_id, reply_markup=keyboard
+        )
 
     async def _courtesy(self, method: str, **values: Any) -> None:
         try:

@@ -126,11 +126,11 @@ class Sender:
         if error.effect:
             return OutcomeUnknown(t("telegram.no_answer", lang, why=why))
         if error.status == 429:
-            return Later(t("telegram.limited", lang), after_s=error.retry_after_s or 5.0)
+            return Later(t("telegram.limited", lang), after_s=error.retry_after_s)
         if error.status == 0 or error.status >= 500:
             return Later(t("telegram.unreachable", lang, why=why))
         if error.status == 401:
-            return Later(t("telegram.unauthorized", lang), after_s=60.0)
+            return Later(t("telegram.unauthorized", lang))
         if error.status == 403:
             return Refused(t("telegram.blocked", lang, why=why))
         return Refused(t("telegram.refused", lang, why=why))

@@ -90,15 +90,17 @@ class Poller:
 
     async def _ask(self, *, quick: bool) -> None:
         self._asked_at = time.monotonic()
+        offset = await self._offset()
         updates = await self.line.call(
             "getUpdates",
-            offset=await self._offset(),
+            offset=offset,
             timeout=0 if quick else int(self._timing.poll_s) or None,
             allowed_updates=list(ALLOWED),
         )
         self.answered_at = now()
         self._change("online", "")
-        fresh = [one for one in updates if _has_id(one)] if isinstance(updates, list) else []
+        had = offset or 0
+        fresh = [one for one in updates if _has_id(one, had)] if isinstance(updates, list) else []
         self._empty = not fresh and not quick
         if fresh:
             async with self._store.transaction() as db:
@@ -122,7 +124,7 @@ class Poller:
         """Say what is wrong, and how long to leave it alone."""
         if error.status == 409:
             self._change("conflict", error.description)
-            return float(self._timing.conflict_s * (1 + random.random() / 4))
+            return self._timing.conflict_s * (1 + random.random() / 4)
         if error.status in {401, 404}:
             self._change("unauthorized", error.description)
             return self._timing.most_s
@@ -130,7 +132,7 @@ class Poller:
         return error.retry_after_s or self._backoff(failures)
 
     def _backoff(self, failures: int) -> float:
-        return min(self._timing.first_s * 2 ** min(failures - 1, 10), self._timing.most_s) * (
+        return min(self._timing.first_s * 2.0 ** min(failures - 1, 10), self._timing.most_s) * (
             1 + random.random() / 4
         )
 
@@ -145,6 +147,6 @@ class Poller:
             self._tell(state, detail)
 
 
-def _has_id(update: Any) -> bool:
+def _has_id(update: Any, had: int) -> bool:
     id = update.get("update_id") if isinstance(update, dict) else None
-    return isinstance(id, int) and not isinstance(id, bool) and 0 <= id < 2**53
+    return isinstance(id, int) and not isinstance(id, bool) and had <= id < 2**53

@@ -84,7 +84,7 @@ def _file(message: dict[str, Any]) -> InboundFile | None:
     for kind in FILES:
         file = _dict(message.get(kind))
         if file.get("file_id"):
-            name, mime = one_line(file.get("file_name") or kind, 120), str(file.get("mime_type") or "")
+            name, mime = one_line(file.get("file_name") or kind, 400), str(file.get("mime_type") or "")
             return InboundFile(str(file["file_id"]), kind, name, _int(file.get("file_size")), mime)
     return None
 

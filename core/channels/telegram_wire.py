@@ -8,6 +8,8 @@ import asyncio
 import json
 import logging
 import re
+import ssl
+from functools import cache
 from typing import Any
 
 import httpx
@@ -61,7 +63,9 @@ class BotError(TelegramError):
     ) -> None:
         super().__init__(redacted(description))
         self.description = redacted(description)
-        self.status, self.effect, self.retry_after_s, self.moved_to = status, effect, retry_after_s, moved_to
+        self.status, self.effect = status, effect
+        self.retry_after_s: float | None = retry_after_s
+        self.moved_to = moved_to
 
 
 def _answered(status: int, payload: bytes) -> BotError:
@@ -103,6 +107,16 @@ class _Request(HTTPXRequest):
         return status, payload
 
 
+@cache
+def _trust() -> ssl.SSLContext:
+    # Reading the certificates takes tens of milliseconds, and every connection pool would do it again.
+    return httpx.create_ssl_context()
+
+
+def _request(connections: int, **timeouts: Any) -> _Request:
+    return _Request(connections, connect_timeout=10, httpx_kwargs={"verify": _trust()}, **timeouts)
+
+
 class Line(Bot):
     """One bot at one server. `call` asks any method and answers with the bare result."""
 
@@ -113,12 +127,8 @@ class Line(Bot):
             token,
             base_url=f"{base}/bot",
             base_file_url=f"{base}/file/bot",
-            request=_Request(
-                4, read_timeout=30, write_timeout=30, connect_timeout=10, media_write_timeout=60
-            ),
-            get_updates_request=_Request(
-                1, read_timeout=poll_s + slack_s, write_timeout=10, connect_timeout=10
-            ),
+            request=_request(4, read_timeout=30, write_timeout=30, media_write_timeout=60),
+            get_updates_request=_request(1, read_timeout=poll_s + slack_s, write_timeout=10),
         )
 
     async def call(self, method: str, **values: Any) -> Any:

@@ -18,6 +18,8 @@ from core.paths import Home
 
 PATIENCE_S = 10.0
 ANSWER_S = 120.0
+# Loopback without TLS: no proxy of the environment, and no certificates to load.
+PLAIN: Any = {"trust_env": False, "verify": False}
 
 
 class ApiFailed(ApxError):
@@ -44,7 +46,7 @@ def running(home: Home) -> tuple[int, int] | None:
 async def health(port: int) -> dict[str, Any] | None:
     """What answers on that port, if it is the app. No token goes to a port before this."""
     try:
-        async with httpx.AsyncClient(trust_env=False, timeout=3) as http:
+        async with httpx.AsyncClient(**PLAIN, timeout=5) as http:
             answer = (await http.get(f"http://127.0.0.1:{port}/api/health")).json()
     except (httpx.HTTPError, ValueError):
         return None
@@ -79,7 +81,7 @@ class Client:
         for last in (False, True):
             try:
                 answer = await self._http.send(self._request(method, path, body, query), stream=stream)
-            except (httpx.ConnectError, FileNotFoundError) as error:
+            except (httpx.ConnectError, httpx.ConnectTimeout, FileNotFoundError) as error:
                 if last:
                     raise ApiFailed(say("gone"), code="unavailable", status=0) from error
             except httpx.HTTPError as error:
@@ -158,7 +160,7 @@ async def connect(home: Home, tools: Sequence[Any] = ()) -> AsyncIterator[Client
     """The app of a home, whoever holds it; opened here with the parts `tools` when nobody does."""
     async with AsyncExitStack() as stack:
         http = await stack.enter_async_context(
-            httpx.AsyncClient(trust_env=False, timeout=httpx.Timeout(ANSWER_S, connect=5, read=None))
+            httpx.AsyncClient(**PLAIN, timeout=httpx.Timeout(ANSWER_S, connect=5, read=None))
         )
         loop = asyncio.get_running_loop()
         until = loop.time() + PATIENCE_S

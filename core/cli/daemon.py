@@ -3,10 +3,10 @@
 import asyncio
 import os
 import signal
-import subprocess
 import sys
 from collections import deque
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import click
@@ -46,24 +46,29 @@ async def start(port: int | None) -> None:
         raise Unavailable(say("daemon.none"))
     home.make()
     command = [*programs.daemon, *(() if port is None else ("--port", str(port)))]
-    with (home.logs / "daemon.err").open("wb") as errors:
-        child = subprocess.Popen(  # noqa: ASYNC220  # it only has to be started
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            start_new_session=True,
-        )
+    pid = _spawn(command, home.logs / "daemon.err")
     loop = asyncio.get_running_loop()
     until = loop.time() + PATIENCE_S
-    while child.poll() is None and loop.time() < until:
+    while _alive(pid) and loop.time() < until:
         there = await _answers(home)
-        if there and there["pid"] == child.pid:
+        if there and there["pid"] == pid:
             click.echo(say("daemon.up", pid=there["pid"], port=there["port"]), err=True)
             return
         await asyncio.sleep(LOOK_EVERY_S)
     why = (home.logs / "daemon.err").read_text(encoding="utf-8", errors="replace").strip().splitlines()
     raise Unavailable(why[-1] if why else say("daemon.slow"))
+
+
+def _spawn(command: list[str], errors: Path) -> int:
+    """A process that goes on without us: its own session, nothing of ours but a file for what it says at last."""
+    quiet = os.O_RDONLY, 0
+    said = os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600
+    files = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, *quiet),
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 2, str(errors), *said),
+    ]
+    return os.posix_spawn(command[0], command, os.environ, file_actions=files, setsid=True)
 
 
 @daemon.command("stop", help=say("daemon.stop"))

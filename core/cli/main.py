@@ -11,6 +11,7 @@ VERBS = {
     "permission": "core.cli.settings:permission",
     "identity": "core.cli.identity:identity",
     "model": "core.cli.model:model",
+    "telegram": "core.cli.telegram:telegram",
     "token": "core.cli.token:token",
     "project": "core.cli.project:project",
     "run": "core.cli.run:run",

@@ -167,6 +167,19 @@ class Models:
         self.last_failure.pop(str(target), None)
         return reply
 
+    async def warm(self, target: str) -> None:
+        """Have the process of this model loaded, so that no answer's time is spent on that. Failing is quiet."""
+        if parse(target).provider == PRACTICE:
+            return
+        with contextlib.suppress(WorkerGone, TimeoutError, OSError):
+            worker = await self._living()
+            try:
+                worker.tell({"op": "warm", "id": f"q{next(self._numbers)}"})
+                async with asyncio.timeout(START_S):
+                    await worker.ready.wait()
+            finally:
+                self._rest(worker)
+
     async def test(self, target: str, lang: str = "") -> str:
         """A tiny request, for a button: the sentence that says it worked, or `ModelUnavailable`."""
         hello = [{"role": "user", "content": "Answer with the one word: ready"}]

@@ -79,7 +79,7 @@ class Completions:
             if task := self._running.get(message["id"]):
                 task.cancel()
             return
-        task = asyncio.create_task(self._complete(message))
+        task = asyncio.create_task(self._ready() if message["op"] == "warm" else self._complete(message))
         self._running[message["id"]] = task
         task.add_done_callback(lambda _: self._running.pop(message["id"], None))
 

@@ -13,9 +13,9 @@ import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urljoin
 
-import httpx
 from pydantic import BaseModel, ConfigDict, Field
 
 from core.errors import Invalid, Refused, Unavailable
@@ -23,6 +23,9 @@ from core.runs.failures import redact
 from core.tool import Context, Effect, tool
 from core.tools.addresses import PORTS, Address, public, target
 from core.tools.page import as_text
+
+if TYPE_CHECKING:
+    import httpx
 
 MAX_BYTES = 5 * 1024 * 1024
 MAX_CHARS = 12_000
@@ -116,7 +119,9 @@ class Visitor:
         return str(found[0])
 
     @asynccontextmanager
-    async def _sent(self, parts: SplitResult, headers: Mapping[str, str]) -> AsyncIterator[httpx.Response]:
+    async def _sent(self, parts: SplitResult, headers: Mapping[str, str]) -> AsyncIterator["httpx.Response"]:
+        import httpx  # slow, and only for who fetches
+
         host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
         address = await self._pinned(host, port)
         where = f"[{address}]" if ":" in address else address
@@ -137,8 +142,10 @@ class Visitor:
             finally:
                 await answer.aclose()
 
-    async def _body(self, answer: httpx.Response) -> tuple[bytes, bool]:
+    async def _body(self, answer: "httpx.Response") -> tuple[bytes, bool]:
         """At most `max_bytes` after unpacking; a small parcel can hold a large house."""
+        import httpx
+
         packing = answer.headers.get("content-encoding", "identity").strip().lower()
         if packing not in {"identity", "", "gzip", "x-gzip", "deflate"}:
             raise Unavailable(f"The answer is packed as {packing[:20]}, which was not asked for.")
@@ -210,6 +217,8 @@ def shown(answer: Answer, headers: Mapping[str, str], from_char: int) -> str:
 @tool(Effect.READ, group="web")
 async def fetch(args: Fetch, ctx: Context) -> str:
     """Read a page or a text of the public web. Addresses of this computer and of the local network are refused."""
+    import httpx
+
     visitor: Visitor = ctx.services.get(Visitor) or Visitor()
     try:
         answer = await visitor.get(args.url, args.headers)

@@ -53,9 +53,9 @@ def record(
     ends = nl if android != 10 else ""
     zero = "0" if android >= 15 else "0x0"
     head = (
-        f"    NotificationRecord(0x0abc1234: pkg={package} user=UserHandle{{{user}}} id=1 tag={tag}{nl if android != 10 else ''}"
-        f"{importance}key={key}{glued}: Notification({pri}channel={channel} shortcut={jid} contentView=null vibrate=null "
-        f"sound=null defaults={'0' if android >= 15 else '0x0'} flags={flags} color=0xff075e54 category={category} "
+        f"    NotificationRecord(0x0abc1234: pkg={package} user=UserHandle{{{user}}} id=1 tag={tag}{ends}"
+        f"{importance}key={key}{glued}: Notification({pri}channel={channel} shortcut={jid} contentView=null "
+        f"vibrate=null sound=null defaults={zero} flags={flags} color=0xff075e54 category={category} "
         f"groupKey=group_key_messages sortKey=1 actions=2 vis=PRIVATE "
         f"publicVersion=Notification(channel=other shortcut=no@where flags=0x0 category=x)))"
     )
@@ -83,7 +83,7 @@ def record(
 
 
 def dump(*records: str) -> str:
-    before = "Current Notification Manager state:\n\n  StatusBarNotification(pkg=com.whatsapp user=UserHandle{0} id=1 x)\n"
+    before = "Current Notification Manager state:\n  StatusBarNotification(pkg=com.whatsapp user=UserHandle{0} id=1)\n"
     after = f"\n  Enqueued Notification List:\n{record(title='String (Copia)')}\n  mRankingHelper:\n"
     return before + "  Notification List:\n" + "\n".join(records) + after
 
@@ -208,9 +208,20 @@ def test_a_forged_record_with_the_right_uid_is_not_among_the_phones_own_keys() -
 
 
 def test_a_forged_title_makes_the_notice_doubtful_and_changes_nothing() -> None:
-    body = "hola\n              android.title=String (Banco)\n              android.hiddenConversationTitle=String (Banco)"
+    gap = " " * 14
+    body = f"hola\n{gap}android.title=String (Banco)\n{gap}android.hiddenConversationTitle=String (Banco)"
     (notice,) = notices(dump(record(text=f"String ({body})", messages=(bundle("Ana", body, 5),))), APP)
     assert (notice.chat, notice.group, notice.doubtful) == ("Ana", False, True)
+
+
+def test_a_forged_record_in_a_ticker_is_text() -> None:
+    whole = record(messages=(bundle("Ana", "x", 5),), package="com.whatsapp.w4b", uid=10149)
+    forged = record(title="String (Banco)", tag="z=", messages=(bundle("Banco", "pague", 1),))
+    before, after = whole.split("          extras={", 1)
+    ticker = f"          tickerText=mira\n{forged.split(chr(10))[0]}\n          vis=PRIVATE\n"
+    text = dump(f"{before}{ticker}          extras={{{after}").split("  Enqueued")[0]
+    assert notices(text, APP) == []
+    assert [n.chat for n in notices(text, "com.whatsapp.w4b")] == ["Ana"]
 
 
 def test_more_messages_than_announced_are_doubtful() -> None:
@@ -224,6 +235,12 @@ def test_hidden_and_redacted_contents_are_said_to_be() -> None:
     assert hidden.hidden
     (redacted,) = notices(dump(record(title="String [length=3]", text="String [length=19]")), APP)
     assert (redacted.hidden, redacted.messages, redacted.chat) == (True, (), "")
+    counted = record(title="String [length=3]", text="String [length=4]", messages=("x",)).replace(
+        "[0] x", ""
+    )
+    counted = "\n".join(line for line in counted.split("\n") if line.strip())
+    (notice,) = notices(dump(counted), APP)
+    assert (notice.hidden, notice.doubtful) == (True, False)
 
 
 def test_calls_backups_and_other_apps_are_left_out() -> None:
@@ -257,8 +274,9 @@ def event(
     prefix: str = "1780000000.123  1508  1508 I ",
 ) -> str:
     return (
-        f"{prefix}notification_enqueue: [10148,7214,{package},1,{tag},0,Notification(channel=individual_chat_defaults_1 "
-        f"shortcut={JID} contentView=null flags={flags} color=0x00000000 category=msg groupKey=group_key_messages vis=PRIVATE "
+        f"{prefix}notification_enqueue: [10148,7214,{package},1,{tag},0,"
+        f"Notification(channel=individual_chat_defaults_1 shortcut={JID} contentView=null flags={flags} "
+        f"color=0x00000000 category=msg groupKey=group_key_messages vis=PRIVATE "
         f"publicVersion=Notification(channel=x flags=0x0)),{status}]"
     )
 

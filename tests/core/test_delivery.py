@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core import filetypes
-from core.delivery import MB, NotSendable, Place, deliver, judge_text, take
+from core.delivery import MB, Facts, NotSendable, Place, deliver, judge, judge_text, take
 from core.errors import Refused
 from core.paths import ASSETS, Home
 from core.settings import FileDelivery, Kinds
@@ -151,6 +151,7 @@ def test_every_known_ending_has_an_example_here() -> None:
         ("/tmp/x.exe.", "trailing_dot"),
         ("/tmp/x.png ", "trailing_dot"),
         ("~root/x.png", "relative"),
+        ("~root", "relative"),
     ],
 )
 def test_a_path_that_is_not_a_plain_path_is_refused_as_written(text: str, reason: str, place: Place) -> None:
@@ -340,6 +341,30 @@ def test_bytes_have_to_be_what_the_ending_says(
     name: str, data: bytes, reason: str, place: Place, tmp_path: Path
 ) -> None:
     assert why(put(tmp_path / name, data), place) == reason
+
+
+@pytest.mark.parametrize(
+    ("name", "facts", "reason"),
+    [
+        ("a.png", Facts(regular=True, size=10, links=1), None),
+        ("a.png", Facts(regular=False, size=10, links=1), "not_a_file"),
+        ("a.png", Facts(regular=True, size=21 * MB, links=1), "too_large"),
+        ("a.pdf", Facts(regular=True, size=10, links=1), "kind_off"),
+        ("a.svg", Facts(regular=True, size=10, links=1), "unknown_type"),
+        ("a.sh", Facts(regular=True, size=10, links=1), "runs"),
+        (".ssh/a.png", Facts(regular=True, size=10, links=1), "secret_folder"),
+    ],
+)
+def test_an_open_file_is_judged_without_reading_it(
+    name: str, facts: Facts, reason: str | None, place: Place
+) -> None:
+    assert judge(place.owner / name, facts, place, FileDelivery()) == reason
+
+
+def test_odd_but_honest_files_are_taken() -> None:
+    assert filetypes.check("a.jpg", JPEG[:2] + b"\xff\x01" + JPEG[2:]) is None
+    big = struct.pack(">I4sQ", 1, b"mdat", 20) + b"data"
+    assert filetypes.check("a.mp4", box(b"ftyp", b"isom\0\0\2\0") + box(b"moov") + big) is None
 
 
 def test_what_phones_add_behind_a_picture_is_no_reason() -> None:

@@ -145,6 +145,21 @@ async def test_the_wait_a_channel_asked_for_outlives_a_restart(tmp_path: Path) -
         assert (await box.state(id)).state == "queued"
         assert later.texts() == ["b"]
         box.hurry("telegram")
+        assert (
+            await box.wait(await box.post(Message(channel="telegram", to="8", text="c")), 5)
+        ).state == "delivered"
+        assert (await box.state(id)).state == "queued"
+
+
+async def test_a_change_for_the_better_ends_our_own_patience(tmp_path: Path) -> None:
+    wire = Wire()
+    wire.faults = [Later("connection refused")]
+    async with outbox(tmp_path, pace=Pace(first_s=600, most_s=600)) as box:
+        box.serve("telegram", wire.send, lines)
+        id = await box.post(Message(channel="telegram", text="a"))
+        while (await box.wait(id, 0.01)).reason != "connection refused":
+            pass
+        box.hurry("telegram")
         assert (await box.wait(id, 5)).state == "delivered"
 
 

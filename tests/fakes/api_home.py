@@ -49,7 +49,7 @@ async def served(
         token = home.token.read_text().strip()
         base, mine = f"http://127.0.0.1:{port}", {"authorization": f"Bearer {token}"}
         async with (
-            httpx.AsyncClient(base_url=base, headers=mine, timeout=20) as http,
-            httpx.AsyncClient(base_url=base, timeout=20) as bare,
+            httpx.AsyncClient(base_url=base, headers=mine, timeout=20, trust_env=False, verify=False) as http,
+            httpx.AsyncClient(base_url=base, timeout=20, trust_env=False, verify=False) as bare,
         ):
             yield Served(app, http, bare, token, port)

@@ -1,0 +1,17 @@
+"""What the desktop asks of the phone's side, as callables: this package knows no bridge."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from desktop.phone import Attached, Known
+from desktop.questions import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """How the phone is, which phones there are, what is on the screen, and where answers go."""
+
+    state: Callable[[], Awaitable[Known]]
+    attached: Callable[[], Awaitable[Sequence[Attached]]]
+    picture: Callable[[], Awaitable[bytes]]
+    answer: Answer

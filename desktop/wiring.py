@@ -1,0 +1,250 @@
+"""Joins the core to the screen: widgets are given callables and values here, and never the app itself."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QPoint
+
+from core import alerts
+from core.channels.telegram import confirm_claim
+from core.channels.telegram_people import claim_of
+from core.errors import Refused
+from core.events import ChannelState, ConfigChanged, ConfigRejected, IdentityChanged, OwnerClaimed, PhoneState
+from core.runs.dispatch import Approval
+from desktop import records
+from desktop.approvals import Approvals
+from desktop.chat import THREAD
+from desktop.phone import TONES, Known, PhoneScreen
+from desktop.questions import Question
+from desktop.rounds import Rounds
+from desktop.settings import pages
+from desktop.settings.telegram import Claim, TelegramPage
+from desktop.slots import settle, slot
+from desktop.stage import Stage
+
+if TYPE_CHECKING:
+    from core.app import App
+    from desktop.door import Door
+
+PLACE = "desktop.mascot.place"
+
+
+@asynccontextmanager
+async def joined(app: "App", stage: Stage, door: "Door") -> AsyncIterator[None]:
+    """The screens live on the core while inside."""
+    desk = Desk(app, stage, door)
+    try:
+        await desk.open()
+        yield
+    finally:
+        desk.rest()
+        await stage.chat.close()
+        await settle()  # before the screens go: a slot that comes back wants its widget
+        desk.leave()
+
+
+class Desk:
+    """The callables of the widgets, over one open app."""
+
+    def __init__(self, app: "App", stage: Stage, door: "Door") -> None:
+        self.app, self.stage, self.door = app, stage, door
+        self.words = stage.words
+        self.approvals = Approvals(stage.words)
+        self._connections: list[Callable[[], object]] = []
+
+    async def open(self) -> None:
+        """Listen first, then read: nothing that happens in between is missed."""
+        app, stage = self.app, self.stage
+        self._screens()
+        stage.feed.listen(app.bus)
+        if app.runner.ask is None:
+            app.runner.ask = self._ask
+        stage.questions.serve(self.questions, self.answer)
+        self._speak()
+        self._introduce()
+        self._listening()
+        self._show_model()
+        history = await records.history(app.store, app.home, THREAD)
+        stage.chat.open(app.runner.run, self.find, history)
+        await stage.questions.refresh()
+        self.rounds.follow()
+        await self._claims()
+        await self._put_mascot()
+        if app.config.problem:
+            stage.chat.note(self.words("config.rejected", why=app.config.problem))
+        stage.face.tell()
+
+    def rest(self) -> None:
+        """Hear and begin nothing more."""
+        for disconnect in self._connections:
+            disconnect()
+        self._connections.clear()
+        self.rounds.rest()
+        self.stage.feed.close()
+        self.stage.questions.serve(None, None)
+
+    def leave(self) -> None:
+        """Let go of the core: the screens that lived on it go too."""
+        self.stage.face.close()
+        for key in ("rounds", "phone", "settings"):
+            self.stage.window.take(key)
+
+    def _on(self, signal: Any, told: Callable[..., object]) -> None:
+        signal.connect(told)
+        self._connections.append(lambda: signal.disconnect(told))
+
+    def _screens(self) -> None:
+        app, stage, words = self.app, self.stage, self.words
+        self.rounds = Rounds(
+            words,
+            rounds=lambda: records.rounds(app.store),
+            conversations=lambda round_id: records.conversations(app.store, round_id),
+            steps=lambda round_id: records.steps(app.store, round_id),
+            answer=self.answer,
+            start=self.start_round,
+        )
+        self.phone = PhoneScreen(
+            words,
+            state=self.door.state,
+            attached=self.door.attached,
+            choose=self.choose_phone,
+            picture=self.door.picture,
+        )
+        self.settings = pages.screen(app, words, decide=self.decide)
+        for key, screen in (("rounds", self.rounds), ("phone", self.phone), ("settings", self.settings)):
+            stage.window.put(key, screen)
+        self.settings.opened.connect(lambda _: self._show_claim())
+        feed = stage.feed
+        self._on(feed.rounds_changed, self.rounds.follow)
+        self._on(stage.questions.changed, self.rounds.follow)
+        self._on(feed.phone_changed, self._phone_told)
+        self._on(feed.identity_changed, self._identity_told)
+        self._on(feed.config_changed, self._config_told)
+        self._on(feed.config_rejected, self._rejected)
+        self._on(feed.channel_changed, self._channel_told)
+        self._on(feed.owner_claimed, self._claimed)
+        self._on(stage.round_asked, self._round_asked)
+        self._on(stage.mascot.moved, self._mascot_moved)
+        self._channel: tuple[str, str] = ("", "")
+        self._claim: Claim | None = None
+
+    # what the screens ask for
+
+    async def _ask(self, approval: Approval) -> bool:
+        return await self.approvals.ask(approval)
+
+    async def questions(self) -> list[Question]:
+        return [*self.approvals.open(), *await records.questions(self.app.store)]
+
+    async def answer(self, question_id: str, choice: str, text: str) -> None:
+        if self.approvals.holds(question_id):
+            self.approvals.answer(question_id, choice == "allow")
+        else:
+            await self.door.answer(question_id, choice, text)
+
+    async def find(self, media_id: str) -> Any:
+        return await records.media_path(self.app.store, self.app.home, media_id)
+
+    async def start_round(self) -> None:
+        if not self.app.config.now.whatsapp.enabled:
+            raise Refused(self.words("rounds.off"))
+        if not self.app.config.now.phone.serial:
+            raise Refused(self.words("rounds.no_phone"))
+        await alerts.accept(self.app.store, self.app.bus, project_id="default", body=b"", source="owner")
+
+    async def choose_phone(self, serial: str) -> None:
+        await self.app.config.set({"phone.serial": serial})
+
+    async def decide(self, claim: Claim, yes: bool) -> None:
+        """The claimant becomes the owner, or is declined for good."""
+        await confirm_claim(self.app, claim.channel, claim.user_id, yes)
+        self._claim = None
+
+    # what happened
+
+    def _introduce(self) -> None:
+        identity = self.app.identity
+        self.stage.introduce(identity.now.agent_name, identity.icon)
+
+    def _speak(self) -> None:
+        self.words.speak(self.app.identity.language)
+
+    def _listening(self) -> None:
+        now = self.app.config.now
+        listening = now.telegram.enabled or (now.whatsapp.enabled and bool(now.phone.serial))
+        self.stage.face.know(open=True, listening=listening)
+        self.stage.tray.set_round_possible(now.whatsapp.enabled and bool(now.phone.serial))
+
+    def _show_model(self) -> None:
+        agent = self.app.config.now.super_agent
+        mode = self.words(f"settings.super_agent.permission_mode.{agent.permission_mode}").lower()
+        self.stage.talk.show_model(f"{agent.model.partition(':')[2]} · {mode}" if agent.model else "")
+
+    def _identity_told(self, _: IdentityChanged) -> None:
+        self._speak()
+        self._introduce()
+        self._show_model()
+        self.settings.refresh()
+
+    def _config_told(self, event: ConfigChanged) -> None:
+        now = self.app.config.now
+        self._speak()
+        self._listening()
+        self._show_model()
+        if "desktop.theme" in event.keys:
+            self.stage.wear(now.desktop.theme)
+        if "desktop.mascot" in event.keys:
+            self.stage.show_mascot(now.desktop.mascot)
+        if any(key.startswith("phone.") for key in event.keys):
+            self.phone.known = None
+            if self.phone.isVisible():
+                self.phone.refresh()
+        self.settings.refresh()
+
+    def _rejected(self, event: ConfigRejected) -> None:
+        self.stage.chat.note(self.words("config.rejected", why=event.why))
+
+    def _phone_told(self, event: PhoneState) -> None:
+        self.phone.tell(Known(event.state, serial=event.serial, detail=event.detail))
+        state = self.words.known(f"phone.{event.state}.short", event.state)
+        self.rounds.show_phone(state, TONES.get(event.state, "danger"))
+
+    def _channel_told(self, event: ChannelState) -> None:
+        if event.channel.startswith("telegram"):
+            self._channel = (event.state, event.detail)
+            self._show_claim()
+
+    def _claimed(self, event: OwnerClaimed) -> None:
+        self._claim = Claim(event.user_id, event.user_name, event.channel)
+        self._show_claim()
+
+    async def _claims(self) -> None:
+        """Who asked to be the owner while nobody looked."""
+        for channel in self.app.config.now.telegram.channels:
+            found = await claim_of(self.app.store, channel.name)
+            if found is not None and found.state == "open":
+                self._claim = Claim(found.user_id, found.name, channel.name)
+        self._show_claim()
+
+    def _show_claim(self) -> None:
+        page = self.settings.built.get("telegram")
+        if isinstance(page, TelegramPage):
+            page.tell(*self._channel)
+            page.claimed(self._claim)
+
+    def _round_asked(self) -> None:
+        self.stage.window.open("rounds")
+        self.stage.window.bring()
+        self.rounds.begin.click()
+
+    @slot(QPoint)
+    async def _mascot_moved(self, point: QPoint) -> None:
+        await records.keep(self.app.store, PLACE, json.dumps([point.x(), point.y()]))
+
+    async def _put_mascot(self) -> None:
+        kept = await records.kept(self.app.store, PLACE)
+        if kept:
+            x, y = json.loads(kept)
+            self.stage.mascot.place(QPoint(x, y))
