@@ -11,22 +11,14 @@ from typing import Any
 
 from bridge.handset import Handset
 from bridge.owner_questions import Questions
-<<<<<<< HEAD
-=======
 from bridge.owner_telegram import OwnerTelegram
->>>>>>> main
 from bridge.rounds import Rounds
-from bridge.routes import router
 from bridge.tools import TOOLS
 from core.api.server import serve
 from core.app import App, Part
-<<<<<<< HEAD
 from core.channels.approvals import approvals
-from core.channels.telegram import telegram
-from core.tools.computer import computer
-=======
 from core.channels.telegram import Telegram, telegram
->>>>>>> main
+from core.tools.computer import computer
 
 log = logging.getLogger(__name__)
 
@@ -77,10 +69,7 @@ def parts() -> Sequence[Part]:
 
 def tools() -> Sequence[Part]:
     """Those that one command needs when it opens the app itself: tools, and nobody who listens."""
-<<<<<<< HEAD
     return (approvals, computer, phone_tools)
-=======
-    return (phone_tools,)
 
 
 def _routes() -> Any:
@@ -88,4 +77,3 @@ def _routes() -> Any:
     from bridge.routes import router
 
     return router
->>>>>>> main
