@@ -1,6 +1,12 @@
 """What every test shares: the loop is asyncio's, and nobody's real home is ever touched."""
 
+import os
+
 import pytest
+
+os.environ.setdefault(
+    "QT_QPA_PLATFORM", "offscreen"
+)  # before Qt is imported; a display of one's own may be named
 
 
 @pytest.fixture

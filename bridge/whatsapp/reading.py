@@ -2,7 +2,7 @@
 
 import re
 
-from bridge.whatsapp.bubbles import IN, OUT, SYSTEM, UNREAD, Bubble, bubbles, carried
+from bridge.whatsapp.bubbles import DAY, IN, OUT, SYSTEM, UNREAD, Bubble, bubbles, carried
 from bridge.whatsapp.screens import Screen, header
 from bridge.whatsapp.stitch import better, join, overlap, same_bubble
 from bridge.whatsapp.surface import Look, Surface
@@ -94,13 +94,13 @@ class Reader:
                     return whole, "" if unread is None else "beginning"
                 continue
             still = 0
-            size = overlap(older, last, moved=moved)
-            if size is None:
+            joined = _joined_above(older, whole, last, moved)
+            if joined is None:
                 older, _ = await self._older(-PART / 2)  # it ran too far
-                size = overlap(older, last)
-                if size is None:
+                joined = _joined_above(older, whole, last, None)
+                if joined is None:
                     return whole, "gap"
-            whole, last = _put_above(older, whole, size), older
+            whole, last = joined, older
         return whole, ""
 
     async def _older(self, part: float) -> tuple[list[Bubble], int]:
@@ -115,14 +115,14 @@ class Reader:
         """What came in below while the rest was read."""
         tail = last = self.page(await self.to_end(await self.look()))
         for _ in range(PAGES):
-            joined = join(whole, tail)
+            joined = _joined_below(whole, tail)
             if joined is not None:
                 return joined, ""
             older, moved = await self._older(_step(last))
-            size = overlap(older, last, moved=moved)
-            if size is None or _same_page(older, last):
+            higher = _joined_above(older, tail, last, moved)
+            if higher is None or _same_page(older, last):
                 break
-            tail, last = _put_above(older, tail, size), older
+            tail, last = higher, older
         return whole + tail, "gap"
 
     def _to_unfold(self, whole: list[Bubble], unread: int | None, more: int) -> list[Bubble]:
@@ -248,6 +248,37 @@ def after_seen(page: list[Bubble], seen: tuple[Bubble, ...]) -> list[Bubble] | N
         if size < min(3, len(seen)) and any(not b.clipped for b in said[: 3 - size]):
             return None  # there was room for more of them, and something else stands there
     return [] if not seen else None
+
+
+def _joined_above(
+    older: list[Bubble], whole: list[Bubble], last: list[Bubble], moved: int | None
+) -> list[Bubble] | None:
+    """A page with what was read below it; `last` is the page at the top of that. None when they do not meet.
+
+    Where older messages of its day were loaded, the day's name is not above the first of `last` any more.
+    """
+    for first in (0, 1) if last and last[0].kind == DAY else (0,):
+        size = overlap(older, last[first:], moved=moved)
+        if size is not None:
+            return _put_above(older, whole[first:], size)
+    return None
+
+
+def _joined_below(whole: list[Bubble], tail: list[Bubble]) -> list[Bubble] | None:
+    """What was read with what stands below it; None when they do not meet.
+
+    Older messages may have been loaded meanwhile: then the screen begins above what was read, and the day's name has
+    moved up to the first message of that day.
+    """
+    joined = join(whole, tail)
+    if joined is not None:
+        return joined
+    first = 1 if whole and whole[0].kind == DAY else 0
+    for above in range(len(tail) - 1, 0, -1):
+        if all(same_bubble(a, b) for a, b in zip(whole[first:], tail[above:], strict=False)):
+            below = join(whole[first:], tail[above:])
+            return None if below is None else whole[:first] + below
+    return None
 
 
 def _step(page: list[Bubble]) -> float:

@@ -76,10 +76,11 @@ class Surface:
 
     async def until(self, *screens: Screen, timeout_s: float = OPENS_S) -> Look:
         """The first reading that shows one of these screens; `Unexpected` when none comes."""
+        self._last = None
         tree = await self.phone.wait_for(
             lambda seen: self.name(seen) in screens, timeout_s=timeout_s * self.patience
         )
-        return Look(tree, self.name(tree))
+        return self._seen(tree)
 
     async def back(self) -> Look:
         """Press BACK once and look."""

@@ -375,10 +375,9 @@ class Intake:
         await self.redraw(inbound.chat_id, inbound.message_id, keyboard)
 
     async def redraw(self, chat: str, telegram_id: int, keyboard: dict[str, Any]) -> None:
-        """Show the buttons that are left under a message."""
-        await self._courtesy(
-            "editMessageReplyMarkup", chat_id=chat, message_id=telegram_id, reply_markup=keyboard
-        )
+        """Show the buttons that are left under a message; without any, the keyboard goes."""
+        markup = {"reply_markup": keyboard} if keyboard["inline_keyboard"] else {}
+        await self._courtesy("editMessageReplyMarkup", chat_id=chat, message_id=telegram_id, **markup)
 
     async def _courtesy(self, method: str, **values: Any) -> None:
         try:

@@ -179,3 +179,10 @@ async def test_a_pairing_that_fails_says_so(here: Place) -> None:
     assert wrong.status_code == 400
     failed = await here.api.http.post("/api/phone/pair", json={"address": "127.0.0.1:9", "code": "123 456"})
     assert failed.status_code == 409
+
+
+async def test_the_routes_are_described_with_the_others(here: Place) -> None:
+    paths = (await here.api.bare.get("/api/openapi.json")).json()["paths"]
+    wanted = {"/api/rounds", "/api/rounds/{round_id}", "/api/questions", "/api/questions/{question_id}"}
+    wanted |= {f"/api/phone{tail}" for tail in ("", "/use", "/connect", "/pair", "/screenshot")}
+    assert wanted <= set(paths)

@@ -298,7 +298,7 @@ async def test_what_arrives_while_reading_is_read(stage: Stage) -> None:
     row = await stage.whatsapp.next_unread(set())
     assert row is not None
     opened = await stage.whatsapp.open_row(row)
-    stage.sim.faults.set("arrives_while_reading", "¡y esto!", after=1, times=1)
+    stage.sim.faults.set("arrives_while_reading", "¡y esto!", times=1)
     reading = await stage.whatsapp.read(opened, unread=row.unread)
     assert texts(reading) == [*(f"nuevo {n}" for n in range(12)), "¡y esto!"]
 
