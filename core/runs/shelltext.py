@@ -1,6 +1,7 @@
 """Reads the words of a shell line: quotes, escapes, and what only running the line would tell."""
 
 import re
+from abc import ABC, abstractmethod
 
 from core.runs.shellwords import Command, Piece, Word
 
@@ -10,16 +11,17 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MISSING = re.compile(r"^[A-Za-z_0-9@*#!]*(:?[-=+?]|[#%/^,]{1,2})?")
 
 
-class Words:
-    """A place in a text, and what has been found so far. `nested` reads a script that stands inside a word."""
+class Words(ABC):
+    """A place in a text, and what has been found so far."""
 
     def __init__(self, text: str, depth: int) -> None:
         self.text, self.at, self.depth = text, 0, depth
         self.commands: list[Command] = []
         self.odd: set[str] = set()
 
+    @abstractmethod
     def nested(self, text: str) -> None:
-        raise NotImplementedError
+        """Read a script that stands inside a word."""
 
     def word(self) -> Word:
         """The word that begins here, up to a blank or an operator."""

@@ -74,7 +74,7 @@ async def glob(args: Glob, ctx: Context) -> str:
     where = await places.place(ctx)
 
     def find() -> list[str]:
-        top = _top(args.pattern and args.path, where)
+        top = _top(args.path, where)
         right = re.compile(_translated(args.pattern))
         names = (str(path.relative_to(top)) for path in walk(top, where))
         return [name for name in names if right.fullmatch(name)]
