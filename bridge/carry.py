@@ -18,7 +18,7 @@ from bridge.whatsapp.reading import after_seen
 from bridge.whatsapp.values import Message as Read
 from core.errors import ApxError, PhoneUnreachable, Refused
 from core.message import Message
-from core.outbox import Outbox
+from core.outbox import Outbox, Receipt
 from core.store import Store
 
 CHANGED = "send.changed"
@@ -49,7 +49,7 @@ class Carrier:
         answer would be to something else.
         """
         if (known := await self.outbox.find(key)) is not None:
-            return await self._known(opened, text, known.state, known.reason)
+            return await self._known(opened, text, known)
         try:
             if anew and await self._has_news(conversation, opened):
                 return Outcome("not_sent", CHANGED)
@@ -92,17 +92,21 @@ class Carrier:
             return Outcome("sent", sent.why)
         return Outcome("unknown" if sent.state == "unknown" else "not_sent", f"send.{sent.why}")
 
-    async def _known(self, opened: Opened, text: str, state: str, reason: str) -> Outcome:
-        """This answer is on record. It is never sent again; the screen may still say whether it arrived."""
-        if state == "delivered":
+    async def _known(self, opened: Opened, text: str, receipt: Receipt) -> Outcome:
+        """This answer is on record. It is never sent again; the screen may still say what became of it."""
+        if receipt.state == "delivered":
             return Outcome("sent")
-        if state in ("attempted", "unknown"):
-            with suppress(ApxError):
-                await self.whatsapp.open_list()
-                if await self.whatsapp.verify_sent(opened.chat, text):
-                    return Outcome("sent")
-            return Outcome("unknown", "send.lost")
-        return Outcome("not_sent", reason or "send.repeated")
+        if receipt.state not in ("attempted", "unknown"):
+            return Outcome("not_sent", receipt.reason or "send.repeated")
+        with suppress(ApxError):
+            await self.whatsapp.open_list()
+            if await self.whatsapp.verify_sent(opened.chat, text):
+                await self.outbox.learn(receipt.id, "delivered", "It stands in the chat.")
+                return Outcome("sent")
+            if await self.whatsapp.take_back(opened.chat, text):
+                await self.outbox.learn(receipt.id, "not_attempted", "It stood unsent in the composer.")
+                return Outcome("not_sent", "send.stopped")
+        return Outcome("unknown", "send.lost")
 
     async def _has_news(self, conversation: Conversation, opened: Opened) -> bool:
         """Whether the chat has messages below those that were decided on; they are kept as new ones."""

@@ -10,14 +10,20 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 MAX_CHARS = 1500
-SHINGLE = 5  # words in a row that two conversations may not share by accident
-MIN_SHARED_CHARS = 24
+RUN_WORDS = 5  # words in a row that two conversations do not share by accident,
+RUN_CHARS = 24  # if they are this long together
 
 _CODE_WORDS = re.compile(
     r"c[oó]digo|clave|contrase[nñ]a|verifica|token|pin\b|otp\b|code\b|password|passcode|2fa|senha|verif|acceso|autoriza",
     re.IGNORECASE,
 )
 _DIGIT_CODE = re.compile(r"(?<![\d])\d(?:[ \-.\u00a0\u202f]?\d){3,9}(?![\d])")
+# "your password is mariposa22", "clave: PEPE"
+_TOLD = re.compile(
+    r"(?:c[oó]digo|clave|contrase[nñ]a|password|passcode|senha|pin|code)\b[^\n.!?]{0,40}?(?:\bes\b|\bis\b|é|[:=])\s*"
+    r"[\"'«“]?([^\s\"'»”,;]{4,40})",
+    re.IGNORECASE,
+)
 _WORD_CODE = re.compile(r"\b(?=[A-Z0-9-]{5,12}\b)(?=[A-Z-]*\d)(?=[\d-]*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)*\b")
 _CARD = re.compile(r"(?<!\d)(?:\d[ \-]?){13,19}(?!\d)")
 _KEY = re.compile(
@@ -60,8 +66,7 @@ def check(reply: str, *, own: Sequence[str], others: Iterable[str], seen: Iterab
     if _MONEY.search(reply):
         return Verdict("money")
     others = list(others)
-    known = {code for text in (*seen, *own, *others) for code in codes(text)}
-    if known & _candidates(reply):
+    if _gives_away(reply, own=own, others=others, seen=seen):
         return Verdict("code")
     if _shares(reply, own, others):
         return Verdict("other_chat")
@@ -70,11 +75,18 @@ def check(reply: str, *, own: Sequence[str], others: Iterable[str], seen: Iterab
 
 def codes(text: str) -> set[str]:
     """The one-time codes and passwords that a message brings, without separators."""
+    text = _folded(text)
     if not _CODE_WORDS.search(text):
         # Without a word that says so, only a bare code alone on its line counts: "482913".
         alone = text.strip()
         return {_plain(alone)} if _DIGIT_CODE.fullmatch(alone) and len(_plain(alone)) >= 4 else set()
-    return _candidates(text)
+    told = {_plain(found[1]) for found in _TOLD.finditer(text)}
+    return {one for one in _candidates(text) | told if len(one) >= 4}
+
+
+def numbers(text: str) -> set[str]:
+    """Every run of digits as long as a code, whatever stands around it."""
+    return {one for found in _DIGIT_CODE.findall(_folded(text)) if 4 <= len(one := _plain(found)) <= 8}
 
 
 def has_code(text: str) -> bool:
@@ -92,13 +104,33 @@ def masked(text: str, known: Set[str] = frozenset()) -> str:
     return text
 
 
+def _gives_away(reply: str, *, own: Sequence[str], others: Sequence[str], seen: Iterable[str]) -> bool:
+    """Whether the reply holds a code that came anywhere, or a number of another chat, however it is spelled."""
+    folded = _folded(reply)
+    known = {code for text in (*seen, *own, *others) for code in codes(text)}
+    if known & {_plain(word) for word in re.findall(r"[^\W_]+(?:[-.][^\W_]+)*", folded)}:
+        return True
+    foreign = {n for text in others for n in numbers(text)} - {n for text in own for n in numbers(text)}
+    if (known | foreign) & (_candidates(folded) | numbers(folded)):
+        return True
+    # "4-8-2, then 9-1-3": the digits alone, in their order. Short codes would be found in any long number.
+    digits = "".join(char for char in folded if char.isdigit())
+    return any(code.isdigit() and len(code) >= 5 and code in digits for code in known | foreign)
+
+
+def _folded(text: str) -> str:
+    """Full-width and other scripts' digits as plain ones."""
+    folded = unicodedata.normalize("NFKC", text)
+    return "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in folded)
+
+
 def _candidates(text: str) -> set[str]:
     found = [*_DIGIT_CODE.findall(text), *_WORD_CODE.findall(text)]
     return {_plain(one) for one in found}
 
 
 def _plain(code: str) -> str:
-    return re.sub(r"[^0-9A-Za-z]", "", code).upper()
+    return re.sub(r"[\W_]", "", code).upper()
 
 
 def _luhn(number: str) -> bool:
@@ -112,12 +144,27 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", plain)
 
 
-def _shingles(text: str) -> set[tuple[str, ...]]:
-    words = _words(text)
-    return {tuple(words[n : n + SHINGLE]) for n in range(len(words) - SHINGLE + 1)}
+def _runs(words: list[str], other: list[str]) -> list[list[str]]:
+    """The longest stretches of `words` that stand in `other` word by word."""
+    text = f" {' '.join(other)} "
+    found: list[list[str]] = []
+    start = 0
+    while start < len(words):
+        end = start + 1
+        while end <= len(words) and f" {' '.join(words[start:end])} " in text:
+            end += 1
+        if end - 1 > start:
+            found.append(words[start : end - 1])
+        start = max(end - 1, start + 1)
+    return found
 
 
 def _shares(reply: str, own: Sequence[str], others: Iterable[str]) -> bool:
-    mine = _shingles(reply) - {one for text in own for one in _shingles(text)}
-    long_enough = {one for one in mine if len(" ".join(one)) >= MIN_SHARED_CHARS}
-    return any(long_enough & _shingles(text) for text in others)
+    mine = _words(reply)
+    said = f" {' '.join(' '.join(_words(text)) for text in own)} "
+    for other in others:
+        for run in _runs(mine, _words(other)):
+            joined = " ".join(run)
+            if len(run) >= RUN_WORDS and len(joined) >= RUN_CHARS and f" {joined} " not in said:
+                return True
+    return False

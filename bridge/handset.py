@@ -153,7 +153,7 @@ class Handset:
                         await hold.phone.set_ime(before.ime)
                 with suppress(ApxError):
                     if before.awake and before.foreground and not _is_ours(before.foreground):
-                        await hold.phone.bring_back(before.foreground)
+                        await hold.phone.bring_back(before.foreground, before.activity)
                 with suppress(ApxError):
                     if hold.woken:
                         await hold.phone.sleep()

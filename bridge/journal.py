@@ -261,11 +261,13 @@ async def lines_of(store: Store, conversation_id: str) -> list[Line]:
 
 
 async def texts_of_others(store: Store, conversation: Conversation) -> list[str]:
-    """What other chats said lately: no reply may repeat it."""
+    """What other chats said lately: no reply may repeat it. A namesake in the same round is another chat."""
     rows = await store.all(
         "select distinct m.text from phone_messages m join conversations c on c.id = m.conversation_id"
-        " where c.title != ? and m.text != '' and c.found_at > datetime('now', ?)",
-        *(conversation.title, f"-{CONTEXT_DAYS} days"),
+        " where c.id != ? and not (c.title = ? and c.number = ? and c.round_id != ?) and m.text != ''"
+        " and c.found_at > datetime('now', ?)",
+        *(conversation.id, conversation.title, conversation.number, conversation.round_id),
+        f"-{CONTEXT_DAYS} days",
     )
     return [row["text"] for row in rows]
 

@@ -160,11 +160,20 @@ class Phone:
             await self._require_app()
             raise
 
-    async def bring_back(self, package: str) -> None:
-        """Put another app to the front again, where it was left: its task comes back as its icon would bring it."""
+    async def bring_back(self, package: str, activity: str | None = None) -> None:
+        """Put another app to the front again, where it was left: its task comes back as its icon would bring it.
+
+        `activity` is what was in front; it is started by name where the phone does not tell the app's own.
+        """
         if not re.fullmatch(r"[A-Za-z]\w*(\.\w+)+", package):
             raise Invalid(f"{package!r} is not the name of an Android app.")
-        await self._start(package)
+        try:
+            await self._start(package)
+        except ShellFailed:
+            if not activity:
+                raise
+            name = quote(f"{package}/{activity}")
+            await self._run(f"am start --user {self.target.user} -f 0x10200000 -n {name}", START_S)
 
     async def _start(self, package: str) -> None:
         user = self.target.user

@@ -142,7 +142,9 @@ def _chat(chat: Conversation, lang: str, number: int | None) -> str:
     if chat.state == "failed" or chat.reason == "never":
         if chat.preview:
             parts.append(f"  {_cut(chat.preview)}")
-    elif not (chat.decision == "forward" and not _same(chat)):
+    else:
+        if (earlier := len(chat.fresh) - SHOWN_LINES) > 0:
+            parts.append(f"  {t('report.earlier', lang, n=earlier)}")
         parts.extend(f"  {line_text(line, lang)}" for line in chat.fresh[-SHOWN_LINES:])
     parts.extend(f"→ {line}" for line in _done(chat, lang))
     return "\n".join(parts)
@@ -152,7 +154,7 @@ def _same(chat: Conversation) -> bool:
     """Whether what is forwarded is already shown as the chat's messages."""
     forwarded = " ".join(str(chat.args.get("text", "")).split())
     shown = " ".join(" ".join(line.text.split()) for line in chat.fresh[-SHOWN_LINES:])
-    return forwarded in shown
+    return forwarded in shown or (bool(shown) and shown in forwarded)
 
 
 def _done(chat: Conversation, lang: str) -> list[str]:

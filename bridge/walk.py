@@ -182,7 +182,7 @@ class Walk:
 
     async def _keep(self, chat: Conversation, opened: Chat, reading: Reading) -> None:
         chat.number = opened.number
-        chat.complete = reading.complete
+        chat.complete = reading.complete or reading.why == "folded"  # such a line says itself that it goes on
         if reading.group or opened.group:
             chat.kind = "group"
         elif not reading.can_write and chat.kind == "person":

@@ -95,6 +95,17 @@ class Outbox:
         if changed:
             self._tell(id, row["channel"], state, reason)
 
+    async def learn(self, id: str, state: str, reason: str) -> None:
+        """Evidence turned up for a message whose outcome was unknown: it is known now."""
+        if state not in CLOSED:
+            raise Invalid(f"{state} is not an outcome.")
+        changed = await self._store.run(
+            "update outbox set state = ?, reason = ? where id = ? and state = 'unknown'", state, reason, id
+        )
+        row = await self._store.one("select channel from outbox where id = ?", id)
+        if changed and row is not None:
+            self._tell(id, row["channel"], state, reason)
+
     async def find(self, key: str) -> Receipt | None:
         """How the message of this key stands, if there is one."""
         row = await self._store.one("select id from outbox where key = ?", key)

@@ -11,8 +11,8 @@ from bridge.whatsapp.contacts import QUERY, count_in_book, number_in_book, numbe
 from bridge.whatsapp.profile import Profile, load_profile
 from bridge.whatsapp.reading import Reader, after_seen
 from bridge.whatsapp.rows import Key, Row
-from bridge.whatsapp.screens import Screen, header
-from bridge.whatsapp.sending import Sender, refused, same_sent
+from bridge.whatsapp.screens import Screen, composer, header
+from bridge.whatsapp.sending import Sender, refused, same_sent, same_typed
 from bridge.whatsapp.surface import Look, Surface
 from bridge.whatsapp.values import Chat, Message, Reading, RowGone, Sent, WrongChat
 from bridge.wording import digits, same_title
@@ -237,6 +237,15 @@ class WhatsApp:
         look = await reader.to_end(await reader.look())
         page = reader.page(look)
         return any(bubble.direction == OUT and same_sent(text, bubble) for bubble in page)
+
+    async def take_back(self, chat: Chat, text: str) -> bool:
+        """Whether our text stood unsent in the open chat's composer, as after a crash; it is taken out again."""
+        text = text.replace("\r\n", "\n")
+        reader = Reader(self._surface, chat)
+        shown = composer((await reader.look()).tree, self._surface.profile)
+        if not shown or not same_typed(text, shown):
+            return False
+        return await Sender(self._surface, chat, text, ()).take_back()
 
     async def leave(self) -> bool:
         """Put WhatsApp into the background; True when it is certainly not in front any more."""

@@ -137,7 +137,7 @@ class Sender:
             try:
                 await self._phone.text(self._text)
             except (TimedOut, ShellFailed) as error:
-                await self._take_back()
+                await self.take_back()
                 raise NotSent("not_typed", str(error)) from error
         else:
             await self._with_helper()
@@ -184,7 +184,7 @@ class Sender:
                     if (composer((await self._reader.look()).tree, self._profile) or "") != "":
                         break
         except (KeyboardStuck, ShellFailed, TimedOut) as error:
-            await self._take_back()
+            await self.take_back()
             raise NotSent("keyboard", str(error)) from error
         self._surface.touched()
 
@@ -211,17 +211,17 @@ class Sender:
             raise NotSent("no_chat", f"WhatsApp shows {look.screen.value} instead of the chat.")
         shown = header(look.tree, self._profile)
         if shown is None or not same_title(shown.title, self._chat.title):
-            await self._take_back()
+            await self.take_back()
             raise NotSent("wrong_chat", "The open chat is not the one that the reply was decided for.")
         if after_seen(self._reader.page(look), self._anchor) is None:
-            await self._take_back()
+            await self.take_back()
             raise NotSent("other_chat", "The open chat does not show the messages that were read.")
         if not same_typed(self._text, composer(look.tree, self._profile) or ""):
-            cleared = await self._take_back()
+            cleared = await self.take_back()
             left = "" if cleared else " Some of it may still stand in the composer."
             raise NotSent("not_typed", f"The composer did not take the text as it is.{left}")
         if self._profile.find(look.tree, "send") is None:
-            await self._take_back()
+            await self.take_back()
             raise NotSent("no_send", "There is no send button.")
         return look
 
@@ -239,7 +239,7 @@ class Sender:
             return len(self._text)
         return len(text) if here and after_seen(self._reader.page(look), self._anchor) is not None else 0
 
-    async def _take_back(self) -> bool:
+    async def take_back(self) -> bool:
         """Remove what we typed, and only that. True when the composer is empty again."""
         try:
             look = await self._surface.look()
@@ -298,7 +298,7 @@ class Sender:
 
         first = await self._surface.watch(dead, ANSWERS_S)
         if first is None and last and not found:
-            cleared = await self._take_back()
+            cleared = await self.take_back()
             left = "" if cleared else " The text still stands in the composer."
             return Sent("not_sent", "dead_button", f"The send button did nothing.{left}")
         if first is None or not shown(first):

@@ -2,20 +2,18 @@
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
-from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Header, Request
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from core import alerts
 from core.api import problems
-from core.api.access import Caller, Scope
+from core.api.access import Caller
 from core.api.frames import FAILURES, KEEPALIVE_S, Frames, result
 from core.api.request import Apx, Who, project, reply
+from core.api.wake import data_of
 from core.app import App
 from core.errors import Invalid
 from core.runs.turn import Message, Run, Turn
@@ -26,7 +24,6 @@ router = APIRouter(tags=["chat"])
 CHANNELS = ("api", "cli", "desktop", "web", "telegram")
 # Where somebody sees a question of the agent; a terminal says for itself whether anybody sits at it.
 WATCHED = frozenset({"desktop", "web", "telegram"})
-_WHATSAPP = re.compile(rb"""["']?channel["']?\s*[:=]\s*["']?whatsapp\b""", re.IGNORECASE)
 
 # What the caller or the owner can change; the rest is a model or a service that does not answer: 503.
 _FAILED = {"not_configured": 409, "cancelled": 409, "budget_spent": 409, "invalid": 400, "not_found": 404}
@@ -59,6 +56,7 @@ class Chat(BaseModel):
 
 
 _BODY = {"requestBody": {"content": {"application/json": {"schema": Chat.model_json_schema()}}}}
+# Alerts come to the same address; the door keeps them (core/api/wake.py), and this header is theirs.
 Key = Annotated[str | None, Header(alias="idempotency-key")]
 
 
@@ -66,11 +64,7 @@ Key = Annotated[str | None, Header(alias="idempotency-key")]
 async def chat(pid: str, request: Request, app: Apx, who: Who, key: Key = None) -> Response:
     """Ask and wait for the answer; on channel whatsapp, wake the agent up (202)."""
     project_id = await project(app, pid, who)
-    body = await request.body()
-    data = _data(body)
-    if _is_alert(who, body, data):
-        return await _alert(app, who, project_id, request, body, key)
-    turn = _turn(data, who, project_id)
+    turn = _turn(data_of(await request.body()), who, project_id)
     run = await app.runner.run(turn)
     if run.status in FAILURES:
         return JSONResponse(*_failure(run))
@@ -81,47 +75,8 @@ async def chat(pid: str, request: Request, app: Apx, who: Who, key: Key = None) 
 async def chat_stream(pid: str, request: Request, app: Apx, who: Who, key: Key = None) -> Response:
     """Ask and get the answer as it is made: one JSON frame a line."""
     project_id = await project(app, pid, who)
-    body = await request.body()
-    data = _data(body)
-    if _is_alert(who, body, data):
-        return await _alert(app, who, project_id, request, body, key)
-    turn = _turn(data, who, project_id)
+    turn = _turn(data_of(await request.body()), who, project_id)
     return StreamingResponse(_stream(app, who, request, turn), media_type="application/x-ndjson")
-
-
-def _data(body: bytes) -> Any:
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _is_alert(who: Caller, body: bytes, data: Any) -> bool:
-    """A bridge can only alert. Anybody else alerts by saying so, in broken JSON too: phones paste text into it."""
-    if who.scope is Scope.BRIDGE:
-        return True
-    if isinstance(data, dict):
-        return str(data.get("channel", "")).strip().lower() == "whatsapp"
-    if data is None and _WHATSAPP.search(body[: alerts.KEPT_BYTES]):
-        return True
-    return data is None and parse_qs(body[:4096].decode("utf-8", "replace")).get("channel") == ["whatsapp"]
-
-
-async def _alert(
-    app: App, who: Caller, project_id: str, request: Request, body: bytes, key: str | None
-) -> Response:
-    accepted = await alerts.accept(
-        app.store,
-        app.bus,
-        project_id=project_id,
-        body=body,
-        content_type=request.headers.get("content-type", ""),
-        idempotency_key=key,
-        client_id=who.client_id,
-    )
-    return reply(
-        {"alert_id": accepted.alert_id, "status": accepted.status, "round_id": accepted.round_id}, 202
-    )
 
 
 def _turn(data: Any, who: Caller, project_id: str) -> Turn:

@@ -10,14 +10,16 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from core.api.access import Access, Scope
+from core.api.access import Access, Caller, Scope
 from core.api.problems import Rejected, answer
+from core.api.wake import ADDRESS, is_alert
 from core.errors import ApxError, NotFound, Refused
 
 ASGIScope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 ASGI = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
+Wake = Callable[[Caller, str, dict[str, str], bytes], Awaitable[dict[str, Any]]]
 
 MAX_BODY = 2 * 1024 * 1024
 BODY_S = 30.0
@@ -27,7 +29,7 @@ OPEN = {HEALTH, "/api/openapi.json", "/api/docs"}
 # The device that pairs has no token yet: what it brings is the code.
 PAIRING = "/api/pair/confirm"
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
-CHAT = re.compile(r"/api/projects/[^/]+/super-agent/chat(/stream)?")
+CHAT = ADDRESS
 # All that a token in the pocket of a phone's automation app can reach.
 BRIDGE = re.compile(r"POST /api/projects/[^/]+/super-agent/chat(/stream)?|GET /api/alerts(/[^/]+)?")
 _BAD_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
@@ -36,8 +38,11 @@ _BAD_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 class Guard:
     """Host, origin, path, token, size and time, in that order, then the app behind it."""
 
-    def __init__(self, app: ASGI, access: Access, host: Callable[[], str], alive: Callable[[], Any]) -> None:
+    def __init__(
+        self, app: ASGI, access: Access, host: Callable[[], str], alive: Callable[[], Any], wake: Wake
+    ) -> None:
         self._app = app
+        self._wake = wake
         self._access = access
         self._host = host
         self._alive = alive
@@ -52,16 +57,26 @@ class Guard:
             if _BAD_PERCENT.search(scope.get("raw_path") or b""):
                 raise Rejected(400, "bad_path", "The path has a percent sign that encodes nothing.")
             await self._admit(scope, headers)
-            receive = await _whole(scope, headers, receive)
+            body = await _whole(scope, headers, receive)
+            if (kept := await self._alert(scope, headers, body)) is not None:
+                await respond(send, 202, {"content-type": "application/json"}, json.dumps(kept).encode())
+                return
         except ApxError as error:
             await _refuse(error, receive, send)
             return
         if scope["path"] == HEALTH and scope["method"] == "GET":
             # Said here, so that it is said while the routes are still being imported.
-            body = json.dumps(self._alive()).encode()
-            await respond(send, 200, {"content-type": "application/json"}, body)
+            said = json.dumps(self._alive()).encode()
+            await respond(send, 200, {"content-type": "application/json"}, said)
             return
-        await self._app(scope, receive, send)
+        await self._app(scope, _once_more(body, receive), send)
+
+    async def _alert(self, scope: ASGIScope, headers: dict[str, str], body: bytes) -> dict[str, Any] | None:
+        """An alert is kept here: it must not wait for the routes either."""
+        caller, path = scope["state"]["caller"], scope["path"]
+        if scope["method"] != "POST" or not CHAT.fullmatch(path) or not is_alert(caller, body):
+            return None
+        return await self._wake(caller, path, headers, body)
 
     def _check_origin(self, scope: ASGIScope, headers: dict[str, str]) -> None:
         """A web page that reached loopback gives itself away by its host name or its origin."""
@@ -119,8 +134,8 @@ def _split(authority: str) -> tuple[str, int | None]:
         return "", None
 
 
-async def _whole(scope: ASGIScope, headers: dict[str, str], receive: Receive) -> Receive:
-    """The request's body, read to its end within bounds, ready to be received once more by the app."""
+async def _whole(scope: ASGIScope, headers: dict[str, str], receive: Receive) -> bytes:
+    """The request's body, read to its end within bounds."""
     declared = headers.get("content-length", "")
     if declared.isdigit() and int(declared) > MAX_BODY:
         raise _too_large()
@@ -140,14 +155,19 @@ async def _whole(scope: ASGIScope, headers: dict[str, str], receive: Receive) ->
     except TimeoutError as error:
         raise Rejected(408, "too_slow", f"The body did not arrive within {BODY_S:.0f} s.") from error
     _check_type(scope, headers, size)
-    body: bytes | None = b"".join(chunks)
+    return b"".join(chunks)
+
+
+def _once_more(whole: bytes, receive: Receive) -> Receive:
+    """The body for the app, which receives it as if it had just come."""
+    body: bytes | None = whole
 
     async def again() -> MutableMapping[str, Any]:
         nonlocal body
         if body is None:
             return await receive()
-        whole, body = body, None
-        return {"type": "http.request", "body": whole, "more_body": False}
+        said, body = body, None
+        return {"type": "http.request", "body": said, "more_body": False}
 
     return again
 

@@ -6,10 +6,10 @@ from typing import Annotated, Any, cast
 from fastapi import Depends, Query, Request
 from starlette.responses import JSONResponse
 
+from core.api import wake
 from core.api.access import Caller, Scope
 from core.api.feed import Feed
 from core.app import App
-from core.errors import NotFound
 
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.ASCII)
 
@@ -45,14 +45,7 @@ Limit = Annotated[int, Query(ge=1, le=1000)]
 
 async def project(app: App, named: str, caller: Caller | None = None) -> str:
     """The id of a project that exists and is the caller's; anything else is not found, and never a path."""
-    wanted = "default" if named == "0" else named
-    if not _PROJECT.fullmatch(wanted) or (
-        caller is not None and caller.scope is Scope.BRIDGE and wanted != caller.project_id
-    ):
-        raise NotFound("There is no such project.")
-    if await app.store.one("select 1 from projects where id = ?", wanted) is None:
-        raise NotFound("There is no such project.")
-    return wanted
+    return await wake.project(app.store, named, caller)
 
 
 def reply(data: Any, status: int = 200) -> JSONResponse:

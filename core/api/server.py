@@ -8,8 +8,10 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
+from core.api import wake
 from core.api.access import Access
 from core.api.feed import Feed
 from core.api.guard import ASGI, ASGIScope, Guard, Receive, Send
@@ -68,7 +70,8 @@ async def answering(app: App, host: str, port: int) -> AsyncIterator[int]:
     sockets = bind(host, port)
     feed = Feed(app.bus)
     routes = Routes(app, access, feed)
-    server = Server(Guard(routes, access, lambda: app.config.now.host, lambda: alive(app)))
+    door = Guard(routes, access, lambda: app.config.now.host, lambda: alive(app), partial(wake.take, app))
+    server = Server(door)
     task = asyncio.create_task(server.serve(sockets=sockets), name="http")
     try:
         up = asyncio.create_task(server.up.wait())

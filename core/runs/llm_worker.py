@@ -10,6 +10,7 @@ Out:  {"event": "ready"}, then for each id any number of "delta", and one "done"
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
@@ -286,6 +287,8 @@ async def serve() -> None:
 
 def main() -> None:
     """Serve, then leave at once: client sessions of the library have nothing worth waiting for."""
+    with contextlib.suppress(AttributeError, OSError):
+        os.nice(5)  # loading the library takes seconds of a processor that the window and the API need
     asyncio.run(serve())
     sys.stderr.flush()
     os._exit(0)

@@ -80,6 +80,33 @@ def test_codes_are_found(text: str, found: set[str]) -> None:
     assert has_code(text) is bool(found)
 
 
+@pytest.mark.parametrize(
+    "reply", ["４８２９１３", "٤٨٢٩١٣", "482*913", "482 then 913", "4-8-2, then 9-1-3", "es el 482913"]
+)
+@pytest.mark.parametrize("seen", [BANK, "Use 482913 to log in", "BBVA: 482913"])
+def test_no_way_of_writing_a_foreign_number_passes(reply: str, seen: str) -> None:
+    assert check(reply, own=["¿me pasás el número?"], others=[seen]).reason == "code"
+
+
+@pytest.mark.parametrize(
+    ("seen", "reply"),
+    [("la contraseña del wifi es mariposa22", "es mariposa22"), ("Su clave es PEPE", "creo que PEPE")],
+)
+def test_a_password_in_words_does_not_pass(seen: str, reply: str) -> None:
+    assert check(reply, own=["¿cuál es?"], others=[seen]).reason == "code"
+
+
+def test_a_number_of_this_chat_may_be_said_back() -> None:
+    assert check("Sí, el 1830 va bien", own=["¿el bus 1830?"], others=["salimos a las 1830"]).passes
+
+
+def test_a_sentence_of_another_chat_is_found_by_the_length_of_what_is_shared() -> None:
+    other = "How much would you pay for the table? Is 300 ok?"
+    reply = "Yes. By the way Joe asks: How much would you pay for the table? Is 300 ok?"
+    assert check(reply, own=["what does he ask?"], others=[other]).reason == "other_chat"
+    assert check("How much would you like?", own=["hi"], others=[other]).passes
+
+
 def test_codes_are_masked_and_the_rest_is_not() -> None:
     assert masked(BANK) == "Tu código de verificación es ••••••. No lo compartas."
     assert masked("nos vemos a las 1830") == "nos vemos a las 1830"

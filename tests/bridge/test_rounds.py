@@ -1,15 +1,19 @@
 """Rounds on real parts, from the alert to the one Telegram, with no model or with the practice rules."""
 
 import asyncio
+import json
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
+from bridge import journal
+from bridge.carry import key_of
 from bridge.simulator.casts import Author, empty
 from bridge.simulator.phone import SimPhone
 from bridge.simulator.stage import connect, simulated_phone, small_town
 from core.events import ConversationRead, RoundStarted, RunClosed
+from core.message import Message
 from tests.fakes.town import House, house
 
 pytestmark = pytest.mark.anyio
@@ -345,3 +349,42 @@ async def test_a_chat_that_was_opened_and_not_kept_is_read_after_a_restart(tmp_p
         assert "Ana (2 mensajes)" in text
         assert "Beto" in text
         assert len(home.bot.sent) == 1
+
+
+async def test_a_text_that_a_stopped_process_left_in_the_composer_is_taken_out_and_said(
+    tmp_path: Path,
+) -> None:
+    phone = empty("es")
+    ana = phone.whatsapp.add("Ana", number="34600200201")
+    Author(phone).said(ana, 1, "Hola")
+    text = "Hola, ¿cómo estás?"
+    ana.draft = text
+    async with house(tmp_path, phone, whatsapp={"enabled": False}) as home:
+        store = home.app.store
+        await home.alert()
+        await store.run(
+            "insert into rounds (id, project_id, state, started_at) values ('rnd_1', 'default', 'running', '2026')"
+        )
+        await store.run("update alerts set state = 'taken', round_id = 'rnd_1'")
+        await store.run(
+            "insert into conversations (id, round_id, position, title, number, unread, state, decision, decision_args,"
+            " found_at, posture) values ('cnv_1', 'rnd_1', 0, 'Ana', '34600200201', 1, 'decided', 'reply', ?, '2026',"
+            " 'auto')",
+            json.dumps({"text": text}),
+        )
+        await store.run(
+            "insert into phone_messages (conversation_id, position, direction, kind, text)"
+            " values ('cnv_1', 0, 'in', 'text', 'Hola')"
+        )
+        chat = await journal.conversation(store, "cnv_1")
+        assert chat is not None
+        await home.app.outbox.record(
+            Message(channel="whatsapp", to="34600200201", text=text, key=key_of(chat, "reply")),
+            state="attempted",
+        )
+    async with house(tmp_path, phone) as home:
+        await home.closed(1)
+        await home.bot.until(lambda: home.bot.sent)
+        assert phone.sent == []
+        assert ana.draft == ""
+        assert "el programa se detuvo antes de enviarlo" in home.bot.sent[0].text
