@@ -70,12 +70,20 @@ def _explain(error: ValidationError, text: str, where: str) -> Invalid:
     return Invalid(f"{sentences[0]}{more}. The last good configuration stays.", fields=tuple(fields))
 
 
-def _environment(env: Mapping[str, str]) -> dict[str, Any]:
-    over: dict[str, Any] = {}
+def _laid_over(env: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """What each variable lays over the file, the lowest first."""
+    laid: dict[str, dict[str, Any]] = {}
     for name in ("APX_CONFIG", "APX_CONFIG_CONTENT"):
         if value := env.get(name):
             text = Path(value).expanduser().read_text(encoding="utf-8") if name == "APX_CONFIG" else value
-            over = _merge(over, _parse(text, name))
+            laid[name] = _parse(text, name)
+    return laid
+
+
+def _environment(env: Mapping[str, str], laid: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    over: dict[str, Any] = {}
+    for layer in (_laid_over(env) if laid is None else laid).values():
+        over = _merge(over, layer)
     if port := env.get("APX_PORT"):
         if not port.isdigit():
             raise Invalid(f"APX_PORT must be a number, not {port!r}.")
@@ -102,6 +110,7 @@ class Config:
         self._bus = bus
         self._vault = vault
         self._raw: dict[str, Any] = {}
+        self._laid: dict[str, dict[str, Any]] = {}
         self._seen: tuple[int, int] | None = None
         self._writing = asyncio.Lock()
         self.now = Settings()
@@ -130,12 +139,13 @@ class Config:
                     self.now = Settings.model_validate(_environment(os.environ))
 
     def _adopt(self, raw: dict[str, Any], text: str) -> None:
+        laid = _laid_over(os.environ)
         try:
-            fresh = Settings.model_validate(_merge(raw, _environment(os.environ)))
+            fresh = Settings.model_validate(_merge(raw, _environment(os.environ, laid)))
         except ValidationError as error:
             raise _explain(error, text, self._path.name) from error
         keys = _differences(self.now.model_dump(), fresh.model_dump())
-        self._raw, self.now, self.problem = raw, fresh, None
+        self._raw, self._laid, self.now, self.problem = raw, laid, fresh, None
         if keys:
             self._bus.emit(ConfigChanged(keys=tuple(keys)))
 
@@ -187,6 +197,10 @@ class Config:
     def raw(self) -> dict[str, Any]:
         """What the file says, as it says it (secrets included: never show it to anybody)."""
         return json.loads(json.dumps(self._raw))  # type: ignore[no-any-return]
+
+    def layers(self) -> dict[str, dict[str, Any]]:
+        """What is in force, layer by layer, the lowest first (secrets included: never show it to anybody)."""
+        return {"config.json": self._raw, **self._laid}
 
     def shown(self, *, effective: bool = True) -> dict[str, Any]:
         """The configuration with every secret replaced by a marker."""

@@ -58,7 +58,8 @@ class PhoneUnreachable(Unavailable):
 class ModelUnavailable(Unavailable):
     """A model did not answer.
 
-    `kind` is one of: auth, permission, quota, rate_limit, overloaded, server, timeout, network, invalid, not_found.
+    `kind` is one of: auth, permission, quota, rate_limit, concurrency, overloaded, server, timeout,
+    network, invalid, not_found, empty.
     """
 
     code = "model_unavailable"

@@ -4,9 +4,10 @@ A field without a title is not shown to people. Titles are keys of `assets/local
 have defaults; a rename is a function in `core/config.py`.
 """
 
-from typing import Any, Literal
+import re
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 Posture = Literal["auto", "draft", "read_only", "never"]
 
@@ -20,6 +21,15 @@ class Section(BaseModel):
 def shown(key: str, default: Any, **bounds: Any) -> Any:
     """A field that people see: `key` names its title, `key.help` its line of help."""
     return Field(default, title=f"settings.{key}", description=f"settings.{key}.help", **bounds)
+
+
+def _pair(text: str) -> str:
+    if not re.fullmatch(r"[^\s:]+:\S+", text):
+        raise ValueError(f'{text!r} does not name a model; write it as "provider:model"')
+    return text
+
+
+Pair = Annotated[str, AfterValidator(_pair)]
 
 
 class User(Section):
@@ -82,7 +92,7 @@ class Judge(Section):
 
 class ModelFallback(Section):
     enabled: bool = False
-    models: tuple[str, ...] = ()
+    models: tuple[Pair, ...] = ()
     health_timeout_ms: int = Field(800, ge=50, le=60_000)
 
 
@@ -94,9 +104,16 @@ class RoutingWhen(Section):
     channels: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
 
+    @field_validator("keywords")
+    @classmethod
+    def _long_enough(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if any(len(word.strip()) < 2 for word in value):
+            raise ValueError("a keyword has two characters or more")
+        return value
+
 
 class RoutingRule(Section):
-    model: str
+    model: Pair
     when: RoutingWhen = RoutingWhen()
 
 
@@ -207,7 +224,29 @@ class Desktop(Section):
 
 
 class LlmRouting(Section):
-    fallback: tuple[str, ...] = Field((), max_length=8)
+    """`fallback` is written as "provider:model" or as {"providerID", "modelID"}: exact pairs, each once."""
+
+    fallback: tuple[Pair, ...] = Field((), max_length=8)
+    max_retries_per_turn: int = Field(32, ge=0, le=200)
+
+    @field_validator("fallback", mode="before")
+    @classmethod
+    def _as_pairs(cls, value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            return value
+        return [
+            f"{one['providerID']}:{one['modelID']}"
+            if isinstance(one, dict) and set(one) == {"providerID", "modelID"}
+            else one
+            for one in value
+        ]
+
+    @field_validator("fallback")
+    @classmethod
+    def _each_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if len(value) != len(set(value)):
+            raise ValueError("a model stands in the list twice")
+        return value
 
 
 class Settings(Section):

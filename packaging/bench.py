@@ -137,6 +137,18 @@ def medians(measure: Callable[[], tuple[float, float, bool]], runs: int) -> tupl
     )
 
 
+def turns() -> dict[str, float]:
+    """A turn beside its model, in a process of its own: this one stays without the product."""
+    code = "import json, bench_turn; print(json.dumps(bench_turn.measure()))"
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "packaging")])
+    with home() as where:
+        given = {**environment(where), "PYTHONPATH": paths}
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=given, cwd=ROOT, text=True, check=True, stdout=subprocess.PIPE
+        )
+    return dict(json.loads(done.stdout))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
@@ -147,12 +159,10 @@ def main() -> None:
         "apx-daemon, first HTTP 200": medians(daemon, asked.runs),
         "apx-desktop, first paint": medians(desktop, asked.runs),
     }
+    turn = turns()
     if asked.json:
-        print(
-            json.dumps(
-                {name: {"ms": ms, "mb": mb, "litellm": heavy} for name, (ms, mb, heavy) in measured.items()}
-            )
-        )
+        told = {name: {"ms": ms, "mb": mb, "litellm": heavy} for name, (ms, mb, heavy) in measured.items()}
+        print(json.dumps(told | {"turn beside its model": turn}))
         return
     base_ms, base_mb, _ = measured["bare interpreter"]
     print(f"medians of {asked.runs} fresh processes\n")
@@ -162,6 +172,9 @@ def main() -> None:
             f"{name:30} {ms:6.0f} ms {ms / base_ms:6.1f}x {mb:10.0f} MB {mb / base_mb:6.1f}x  "
             f"{'yes' if heavy else 'no'}"
         )
+    print(f"\na turn beside its model, {turn['writes']:.0f} durable writes, milliseconds:")
+    print(f"median {turn['median_ms']:.1f}, p95 {turn['p95_ms']:.1f}, processor {turn['cpu_ms']:.1f}")
+    print(f"the bare writes alone: median {turn['bare_median_ms']:.1f}, p95 {turn['bare_p95_ms']:.1f}")
 
 
 if __name__ == "__main__":

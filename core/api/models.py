@@ -30,7 +30,7 @@ async def status(app: Apx) -> Response:
     return reply(
         {
             "enabled": settings.super_agent.enabled,
-            "model": settings.super_agent.model,
+            "model": settings.super_agent.model or settings.model,
             "small_model": settings.small_model,
             "fallback": list(settings.llm_routing.fallback),
             "engines": engines,
@@ -41,7 +41,7 @@ async def status(app: Apx) -> Response:
 @router.post("/test")
 async def test(asked: Try, app: Apx, _: Owner) -> Response:
     """Ask a model one word. The answer is the sentence that says it worked."""
-    target = asked.target or app.config.now.super_agent.model
+    target = asked.target or app.config.now.super_agent.model or app.config.now.model
     if not target:
         raise NotConfigured("No model is set. Set one with: apx model set PROVIDER:MODEL.")
     return reply({"target": target, "text": await app.models.test(target)})

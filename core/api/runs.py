@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from core.api.request import Apx, Limit, project, reply
-from core.runs import history
+from core.runs import history, ledger
 from core.runs.manifest import manifest
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
@@ -31,8 +31,9 @@ async def recent(
 
 @router.get("/{run_id}")
 async def one(run_id: str, app: Apx) -> Response:
-    """One run."""
-    return reply(asdict(await history.find(app.store, run_id)))
+    """One run, with every attempt at a model that it took."""
+    row = await history.find(app.store, run_id)
+    return reply(asdict(row) | await ledger.attempts(app.store, run_id))
 
 
 @router.get("/{run_id}/transcript")

@@ -14,6 +14,8 @@ VERBS = {
     "telegram": "core.cli.telegram:telegram",
     "token": "core.cli.token:token",
     "project": "core.cli.project:project",
+    "debug": "core.cli.routing:debug",
+    "spending": "core.cli.routing:spending",
     "run": "core.cli.run:run",
     "approvals": "core.cli.approvals:approvals",
     "doctor": "core.cli.doctor:doctor",

@@ -2,12 +2,16 @@
 
 import getpass
 import sys
+from typing import Any
 
 import click
 
 from core.cli.output import app, dump, json_option, table, verb
+from core.cli.routing import show
 from core.cli.words import say
 from core.errors import Invalid
+
+MOST = 8
 
 
 @click.group(help=say("model.about"))
@@ -21,15 +25,53 @@ def model() -> None:
 async def status(as_json: bool) -> None:
     async with app() as client:
         known = await client.get("/api/models")
+        route = await client.get("/api/routing")
     if as_json:
-        dump(known)
+        dump(known | {"routing": route})
         return
     if not known["model"]:
         click.echo(say("model.none"))
     else:
         click.echo(say("model.on" if known["enabled"] else "model.off", model=known["model"]))
+    switched = route["model_fallback"]
+    click.echo(say("model.fallback_on" if switched["enabled"] else "model.fallback_off"))
+    if known["model"] or route["primary"]:
+        show(route)
     if known["engines"]:
         table(known["engines"], ("provider", "has_key", "base_url"))
+
+
+async def _change(changes: dict[str, Any]) -> None:
+    """Change the list of models that stand in, and show what the router reads afterwards."""
+    async with app() as client:
+        await client.call("PATCH", "/api/admin/config", {"set": changes})
+        route = await client.get("/api/routing")
+    click.echo(say("model.fallback_on" if route["model_fallback"]["enabled"] else "model.fallback_off"))
+    show(route)
+
+
+@model.command("enable", help=say("model.enable"))
+@verb
+async def enable() -> None:
+    await _change({"super_agent.model_fallback.enabled": True})
+
+
+@model.command("disable", help=say("model.disable"))
+@verb
+async def disable() -> None:
+    await _change({"super_agent.model_fallback.enabled": False})
+
+
+@model.command("order", help=say("model.order"))
+@click.argument("targets", nargs=-1, metavar="[PROVIDER:MODEL]...")
+@verb
+async def order(targets: tuple[str, ...]) -> None:
+    """No model at all empties the list."""
+    if len(set(targets)) != len(targets):
+        raise click.UsageError(say("model.twice"))
+    if len(targets) > MOST:
+        raise click.UsageError(say("model.too_many", most=MOST))
+    await _change({"super_agent.model_fallback.models": list(targets)})
 
 
 @model.command("set", help=say("model.set"))

@@ -42,8 +42,12 @@ async def show(id: str, as_json: bool) -> None:
         one = await client.get(f"/api/runs/{id}")
     if as_json:
         dump(one)
-    else:
-        record(one)
+        return
+    attempts = one.pop("attempts")
+    record(one)
+    if attempts:
+        click.echo()
+        table(attempts, ("target", "class", "action", "why", "again_in_s", "seconds", "reason"))
 
 
 @run.command("transcript", help=say("run.transcript"))

@@ -4,12 +4,23 @@ Pure, and used on both sides of the worker's pipe, so it imports no model librar
 """
 
 import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
-RETRYABLE = frozenset({"rate_limit", "overloaded", "server", "network"})
+RETRYABLE = frozenset({"rate_limit", "concurrency", "overloaded", "server", "network"})
 
 _QUOTA = re.compile(
     r"insufficient[_ ]quota|insufficient (balance|credit|fund)|exceeded your current quota|quota (has been )?exceeded"
     r"|usage limit|billing|credit balance|payment required|out of credits|spending limit|plan limit",
+    re.IGNORECASE,
+)
+_PASSING_QUOTA = re.compile(r"per[-_ ]?minute|per[-_ ]?second", re.IGNORECASE)
+_CONCURRENCY = re.compile(r"concurrency[_ ]limit|too many concurrent|concurrent request", re.IGNORECASE)
+_RATE = re.compile(r"too many requests|rate[_ ]limit (reached|exceeded)", re.IGNORECASE)
+# Faults of the server that some send with the status of a bad request.
+_SERVERS_FAULT = re.compile(
+    r"(parse|parsing|load|compile|initiali[sz]e)\b.{0,20}\bgrammar|failed_generation|failed to call a function"
+    r"|provider returned error|upstream (error|connect|request)|bad gateway",
     re.IGNORECASE,
 )
 _OVERLOADED = re.compile(
@@ -32,6 +43,7 @@ _BY_STATUS = {
     422: "invalid",
     425: "overloaded",
     429: "rate_limit",
+    501: "invalid",
     503: "overloaded",
     529: "overloaded",
 }
@@ -56,10 +68,17 @@ def classify(status: int | None, text: str, *, connection: bool = False) -> str:
 
     Words come first where a status is ambiguous: an account at its limit answers 429 like a passing rate limit does.
     """
+    if status in (429, 503) and _CONCURRENCY.search(text):
+        return "concurrency"
     if status in (400, 402, 403, 429) and _QUOTA.search(text):
-        return "quota"
+        # Some call the limit of this minute a quota, too.
+        return "rate_limit" if status == 429 and _PASSING_QUOTA.search(text) else "quota"
     if status == 400 and _REFUSED_KEY.search(text):
         return "auth"
+    if status == 400 and _RATE.search(text):
+        return "rate_limit"
+    if status == 400 and _SERVERS_FAULT.search(text):
+        return "server"
     if connection or status is None:
         return "timeout" if _TIMED_OUT.search(text) else "network"
     if status in _BY_STATUS:
@@ -84,10 +103,14 @@ def detail(text: str, *secrets: str, limit: int = 200) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def seconds(retry_after: str | None) -> float | None:
-    """The pause a `Retry-After` asks for; a date or nonsense counts as none."""
+def seconds(retry_after: str | None, *, at: datetime | None = None) -> float | None:
+    """The pause a `Retry-After` asks for, as seconds or as a date; the past and nonsense count as none."""
+    text = (retry_after or "").strip()
+    if re.fullmatch(r"\d+\.?\d*|\.\d+", text):
+        value = float(text)
+        return value if value < 86_400 else None
     try:
-        value = float(retry_after or "")
-    except ValueError:
+        value = (parsedate_to_datetime(text) - (at or datetime.now(UTC))).total_seconds()
+    except (ValueError, TypeError):
         return None
-    return value if 0 <= value < 86_400 else None
+    return value if 0 < value < 86_400 else None

@@ -30,6 +30,7 @@ class Row:
     tokens_in: int
     tokens_out: int
     cost_micros: int
+    priced: int
     started_at: str
     closed_at: str | None
 
@@ -83,19 +84,27 @@ async def close(store: Store, run: Run, *, author: str = "agent") -> None:
 
 
 async def selected(store: Store, run_id: str, target: str, by: str) -> None:
-    """Which model a run goes to, and who chose it."""
-    await store.run("update runs set target = ?, selected_by = ? where id = ?", target, by, run_id)
+    """Which model a run goes to, and who chose it; the question in the thread says so, too."""
+    async with store.transaction() as db:
+        await db.execute("update runs set target = ?, selected_by = ? where id = ?", (target, by, run_id))
+        await db.execute(
+            "update messages set meta = json_set(meta, '$.selected_by', ?, '$.target', ?)"
+            " where run_id = ? and role = 'user'",
+            (by, target, run_id),
+        )
+
+
+STEP = "insert into run_steps (run_id, at, kind, body) values (?, ?, ?, ?)"
+
+
+def step_values(run_id: str, kind: str, body: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """The values of `STEP`, for whoever keeps a step together with something else."""
+    return run_id, now(), kind, json.dumps(body, ensure_ascii=False, default=str)
 
 
 async def step(store: Store, run_id: str, kind: str, body: Mapping[str, Any]) -> None:
     """One more thing that happened in a run: request, reply, failure, tool or note."""
-    await store.run(
-        "insert into run_steps (run_id, at, kind, body) values (?, ?, ?, ?)",
-        run_id,
-        now(),
-        kind,
-        json.dumps(body, ensure_ascii=False, default=str),
-    )
+    await store.run(STEP, *step_values(run_id, kind, body))
 
 
 async def lose_unfinished(store: Store) -> int:

@@ -167,6 +167,12 @@ class Models:
         self.last_failure.pop(str(target), None)
         return reply
 
+    async def configured(self, target: str, lang: str = "") -> None:
+        """`NotConfigured` when what a target needs is not there. Asks nobody."""
+        one = parse(target)
+        if one.provider != PRACTICE:
+            await self._engine(one, lang or self._config.now.user.language or system_language())
+
     async def warm(self, target: str) -> None:
         """Have the process of this model loaded, so that no answer's time is spent on that. Failing is quiet."""
         if parse(target).provider == PRACTICE:

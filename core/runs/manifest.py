@@ -30,7 +30,9 @@ async def manifest(store: Store, run_id: str, *, max_chars: int = MAX_CHARS) -> 
             tools = step.pop("tools", tools)
             entries.append({**step, "messages": messages, "tools": tools if step["offers_tools"] else []})
         elif step["kind"] in {"reply", "failure"} and entries:
-            entries[-1][step.pop("kind")] = step
+            if step["kind"] == "failure":
+                entries[-1].setdefault("attempts", []).append(step)
+            entries[-1][step["kind"]] = {name: value for name, value in step.items() if name != "kind"}
     if not entries:
         raise NotFound(f"The run {run_id} reached no model.")
     trimmed: list[str] = []

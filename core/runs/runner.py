@@ -6,12 +6,15 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import tzinfo
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from core import projects
 from core.config import Config
-from core.errors import ApxError, ModelUnavailable, NotConfigured, NotFound
+from core.errors import ApxError, ModelUnavailable, NotFound
 from core.events import (
     Bus,
     EngineFailed,
@@ -23,15 +26,19 @@ from core.events import (
 )
 from core.identity import IdentityFile
 from core.paths import Home
-from core.runs import budget, history, prompt, retry, targets
+from core.runs import budget, history, prompt, quota, retry
+from core.runs.attempts import Attempts, Desk
 from core.runs.credentials import Place
 from core.runs.dispatch import Ask, Dispatch
 from core.runs.gate import Policy, policy_of
 from core.runs.llm import Models
 from core.runs.loop import Loop
+from core.runs.quota import Circuits, Cooling, Quota
 from core.runs.registry import Tools
+from core.runs.router import Router
 from core.runs.shelf import Shelf
-from core.runs.turn import Attachment, Run, Status, Turn
+from core.runs.spending import Spending
+from core.runs.turn import Attachment, Message, Run, Status, Turn
 from core.store import Store
 from core.texts import t
 from core.tool import Context, Tool
@@ -75,8 +82,13 @@ class Runner:
         self._config = config
         self._identity = identity
         self._outbox = outbox
-        self._models = models
         self._tools = tools
+        self.quota = Quota(store, config)
+        self.circuits = Circuits(time.monotonic)
+        self.spending = Spending(store, config, self._zone)
+        self.router = Router(config, store, self.quota, self.circuits)
+        self.patience = retry.Patience()
+        self._desk = Desk(models, self.router, self.quota, self.circuits, self.spending)
         self._services = {} if services is None else services
         self._active: dict[str, _Active] = {}
 
@@ -161,10 +173,19 @@ class Runner:
     async def _prepare(self, run: Run, deadline: float | None) -> Loop:
         """Everything a conversation needs: the model, the tools, the words, the limits."""
         turn, settings, lang = run.turn, self._config.now.super_agent, self._identity.language
-        run.target, by = self._select(turn)
-        await history.selected(self._store, run.id, run.target, by)
+        before = await self._before(turn)
+        plan = await self.router.plan(turn, lang, context_chars=sum(len(one.text) for one in before))
+        run.target = plan.primary
+        await history.selected(self._store, run.id, run.target, plan.selected_by)
         where: dict[str, Any] = {"run_id": run.id, "project_id": turn.project_id}
-        self._bus.emit(ModelRouted(target=run.target, purpose="turn", **where))
+
+        def moved(target: str) -> None:
+            self._bus.emit(ModelRouted(target=target, purpose="turn", **where))
+
+        async def limited(one: Cooling) -> None:
+            await quota.tell(self._outbox, one, lang, run_id=run.id)
+
+        moved(run.target)
         ask = self.ask if turn.can_ask and not turn.sealed else None
         policy = policy_of(settings, can_ask=ask is not None)
         if turn.sealed:
@@ -172,39 +193,42 @@ class Runner:
             policy = Policy("total", frozenset(), can_ask=False)
         shelf = Shelf(self._offered(turn), self._more(turn), risk=policy.rating is not None)
         root = await projects.root(self._store, self._home, turn.project_id)
-        return Loop(
+        place = Place(self._home, Path.home(), root, root)
+        record = partial(history.step, self._store, run.id)
+        asking = Attempts(
             run=run,
-            models=self._models,
-            dispatch=Dispatch(
-                shelf.offered,
-                self._context(run),
-                policy,
-                ask,
-                place=Place(self._home, Path.home(), root, root),
-            ),
-            budget=budget.Budget(budget.steps(turn.channel, settings, turn.max_iters)),
-            messages=await self._messages(run),
-            tools=shelf.schemas,
+            plan=plan,
+            desk=self._desk,
             say=lambda piece: None if turn.sealed else self._bus.emit(Said(text=piece, **where)),
-            record=lambda kind, body: history.step(self._store, run.id, kind, body),
-            failed=lambda error: self._bus.emit(
-                EngineFailed(target=run.target, kind=error.kind, reason=str(error), **where)
+            record=record,
+            failed=lambda target, error: self._bus.emit(
+                EngineFailed(target=target, kind=error.kind, reason=str(error), **where)
             ),
+            moved=moved,
+            limited=limited,
             lang=lang,
-            patience=retry.SEALED if turn.sealed else retry.Patience(),
-            decides=turn.sealed,
+            patience=retry.SEALED if turn.sealed else self.patience,
+            stream=not turn.sealed,
             deadline=deadline,
         )
+        return Loop(
+            run=run,
+            asking=asking,
+            dispatch=Dispatch(shelf.offered, self._context(run), policy, ask, place=place),
+            budget=budget.Budget(budget.steps(turn.channel, settings, turn.max_iters)),
+            messages=await self._messages(run, before),
+            tools=shelf.schemas,
+            record=record,
+            lang=lang,
+            decides=turn.sealed,
+        )
 
-    def _select(self, turn: Turn) -> tuple[str, str]:
-        """The exact model of a turn and who chose it; nothing is put in the place of one that is missing."""
-        settings, lang = self._config.now.super_agent, self._identity.language
-        model = turn.model or settings.model
-        if not settings.enabled:
-            raise NotConfigured(t("run.not_enabled" if model else "run.not_set", lang))
-        if not model:
-            raise NotConfigured(t("run.no_model", lang))
-        return str(targets.parse(model)), "turn" if turn.model else "super_agent.model"
+    def _zone(self) -> tzinfo | None:
+        """The owner's time zone; an unknown name is the machine's."""
+        try:
+            return ZoneInfo(self._identity.now.timezone) if self._identity.now.timezone else None
+        except (ZoneInfoNotFoundError, ValueError):
+            return None
 
     def _offered(self, turn: Turn) -> tuple[Tool, ...]:
         """Exactly the turn's tools where it names them; else the channel's, and only for the owner."""
@@ -218,15 +242,20 @@ class Runner:
             return ()
         return self._tools.more(turn.channel)
 
-    async def _messages(self, run: Run) -> list[dict[str, Any]]:
+    async def _before(self, turn: Turn) -> list[Message]:
+        """What was said before: what the turn brings, else its thread. A sealed turn has none."""
+        if turn.sealed:
+            return []
+        if turn.previous or not turn.thread:
+            return list(turn.previous)
+        # The question itself was stored when the run began: it is the last line.
+        return (await history.conversation(self._store, turn.thread, limit=41))[:-1]
+
+    async def _messages(self, run: Run, before: list[Message]) -> list[dict[str, Any]]:
         turn = run.turn
         if turn.sealed:
             return prompt.messages(turn, turn.system or "")
         settings = self._config.now.super_agent
-        before = list(turn.previous)
-        if not before and turn.thread:
-            # The question itself was stored when the run began: it is the last line.
-            before = (await history.conversation(self._store, turn.thread, limit=41))[:-1]
         owner = turn.sender == "owner"
         rows = (
             await self._store.all("select name from projects where id != 'default' order by name")

@@ -93,6 +93,8 @@ class Run:
     target: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
+    cost_micros: int = 0  # millionths of a US dollar; a floor where not `priced`
+    priced: bool = True
     seconds: float = 0.0
     calls: list[Call] = field(default_factory=list)
     files: list[Attachment] = field(default_factory=list)

@@ -1,7 +1,7 @@
 """A runner with everything real around it, except that its models are the stand-in on loopback."""
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,7 +48,7 @@ class House:
 
 
 @asynccontextmanager
-async def house(root: Path, **settings: Any) -> AsyncIterator[House]:
+async def house(root: Path, *, command: Sequence[str] = WORKER, **settings: Any) -> AsyncIterator[House]:
     home, bus = Home(root / "apx"), Bus()
     home.make()
     events: list[Event] = []
@@ -64,7 +64,7 @@ async def house(root: Path, **settings: Any) -> AsyncIterator[House]:
         }
         await config.set(usual | settings)
         identity, tools, outbox = IdentityFile(home, bus, config), Tools(), Outbox(store, bus)
-        models = Models(config, command=WORKER, environment={})
+        models = Models(config, command=command, environment={} if command == WORKER else None)
         runner = Runner(
             store=store,
             bus=bus,

@@ -21,6 +21,8 @@ _STATUS = {
     "invalid": (400, "Unknown parameter."),
     "rate_limit": (429, "Rate limit reached for requests."),
     "quota": (429, "You exceeded your current quota, please check your plan and billing details."),
+    "concurrency": (429, "concurrency_limit_exceeded: too many requests at once."),
+    "quota_minute": (429, "Quota exceeded for metric requests, limit: 10 per minute."),
     "server": (500, "The server had an error."),
     "overloaded": (503, "The engine is currently overloaded."),
 }
@@ -28,7 +30,7 @@ _STATUS = {
 
 @dataclass(frozen=True)
 class Answer:
-    """`fault`: a key of the table above, or hang, cut (mid-stream), not_json, closed."""
+    """`fault`: a key of the table above, or hang, cut (mid-stream), cut_call (after a call), not_json, closed."""
 
     text: str = ""
     calls: Sequence[tuple[str, Any]] = ()
@@ -184,6 +186,8 @@ class OpenAIServer:
             b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
         )
         for piece in _pieces(answer, body):
+            if answer.fault == "cut_call" and piece["choices"] and piece["choices"][0]["finish_reason"]:
+                return False  # the call is there as a whole, the end of the answer is not
             data = b"data: " + json.dumps(piece).encode() + b"\n\n"
             writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
             await writer.drain()
