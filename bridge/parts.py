@@ -16,7 +16,9 @@ from bridge.rounds import Rounds
 from bridge.tools import TOOLS
 from core.api.server import serve
 from core.app import App, Part
+from core.channels.approvals import approvals
 from core.channels.telegram import Telegram, telegram
+from core.tools.computer import computer
 
 log = logging.getLogger(__name__)
 
@@ -62,12 +64,12 @@ async def _reached(app: App) -> AsyncIterator[Questions]:
 
 def parts() -> Sequence[Part]:
     """All of them, for the daemon and the window."""
-    return (telegram, phone, serve)
+    return (telegram, approvals, computer, phone, serve)
 
 
 def tools() -> Sequence[Part]:
     """Those that one command needs when it opens the app itself: tools, and nobody who listens."""
-    return (phone_tools,)
+    return (approvals, computer, phone_tools)
 
 
 def _routes() -> Any:

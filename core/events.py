@@ -184,6 +184,15 @@ class ApprovalDecided(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CredentialsChanged(Event):
+    """Files that keep credentials are others after a tool ran; `expected` when the owner had allowed it."""
+
+    tool: str
+    paths: tuple[str, ...]
+    expected: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery(Event):
     """An outward message changed its state: queued, attempted, delivered, rejected, unknown or not_attempted."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import Invalid, NotFound, Refused
+from core.paths import Home
 from core.store import Store, new_id, now
 
 DEFAULT = "default"
@@ -73,6 +74,16 @@ async def remove(store: Store, named: str) -> Project:
             f"{project.name} has runs or alerts that name it; it stays so that they can be read."
         ) from error
     return project
+
+
+async def root(store: Store, home: Home, project_id: str) -> Path:
+    """The folder that a project's tools work in; the default project has one in the home, made here."""
+    row = await store.one("select path from projects where id = ?", project_id)
+    if row is not None and row["path"]:
+        return Path(row["path"])
+    workspace = home.projects / DEFAULT / "files"
+    workspace.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return workspace
 
 
 def _project(row: sqlite3.Row) -> Project:

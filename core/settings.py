@@ -133,6 +133,7 @@ class SuperAgent(Section):
         "super_agent.permission_mode", "automatico"
     )
     allowed_tools: tuple[str, ...] = ()
+    denied_tools: tuple[str, ...] = ()  # globs: a tool's name, or "run_shell: rm *"
     telegram_max_iters: int = Field(0, ge=0, le=10_000)
     web_max_iters: int = Field(0, ge=0, le=10_000)
     cli_max_iters: int = Field(0, ge=0, le=10_000)

@@ -22,6 +22,8 @@ router = APIRouter(tags=["chat"])
 
 # What a caller may say it is: each of these has at most the tools of "api".
 CHANNELS = ("api", "cli", "desktop", "web", "telegram")
+# Where somebody sees a question of the agent; a terminal says for itself whether anybody sits at it.
+WATCHED = frozenset({"desktop", "web", "telegram"})
 
 # What the caller or the owner can change; the rest is a model or a service that does not answer: 503.
 _FAILED = {"not_configured": 409, "cancelled": 409, "budget_spent": 409, "invalid": 400, "not_found": 404}
@@ -50,6 +52,7 @@ class Chat(BaseModel):
     maxIters: int | None = Field(None, ge=1, le=10_000)
     maxTokens: int | None = Field(None, ge=1, le=10_000_000)
     completionContract: bool = False
+    canAsk: bool = False
 
 
 _BODY = {"requestBody": {"content": {"application/json": {"schema": Chat.model_json_schema()}}}}
@@ -103,6 +106,7 @@ def _turn(data: Any, who: Caller, project_id: str) -> Turn:
         context_note=asked.contextNote,
         previous=tuple(Message(line.role, line.text or line.content) for line in asked.previousMessages),
         meta=asked.channelMeta,
+        can_ask=asked.channel in WATCHED or (asked.channel == "cli" and asked.canAsk),
     )
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from core.app import App
 from core.events import (
+    ApprovalDecided,
+    ApprovalRequested,
     EngineFailed,
     Event,
     FileDelivered,
@@ -145,6 +147,19 @@ class Frames:
                     "model": event.target,
                     "kind": event.kind,
                     "reason": event.reason,
+                }
+            case ApprovalRequested():
+                return {
+                    "type": "approval_requested",
+                    "approval_id": event.approval_id,
+                    "tool": event.tool,
+                    "summary": event.summary,
+                }
+            case ApprovalDecided():
+                return {
+                    "type": "approval_decided",
+                    "approval_id": event.approval_id,
+                    "decision": event.decision,
                 }
             case FileDelivered():
                 return {"type": "file", "media_id": event.media_id, "name": event.name, "kind": event.kind}

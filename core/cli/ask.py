@@ -2,10 +2,12 @@
 
 import json
 import sys
+from contextlib import aclosing
 from typing import Any
 
 import click
 
+from core.cli.approvals import AtTerminal, attached
 from core.cli.client import ApiFailed
 from core.cli.output import app, dump, json_option, verb
 from core.cli.words import say
@@ -34,18 +36,22 @@ async def ask(
     if agent:
         raise NotFound(say("exec.no_agent", agent=agent))
     body = {"prompt": text, "channel": "cli", "model": model, "maxTokens": max_tokens}
+    body |= {"canAsk": True} if attached() else {}
     body = {name: value for name, value in body.items() if value is not None}
     async with app() as client:
         name = (await client.get("/api/identity"))["agent_name"]
         pid = await _project(client, project)
         result: dict[str, Any] | None = None
-        async for frame in client.frames(f"/api/projects/{pid}/super-agent/chat/stream", body):
-            if frame["type"] == "error":
-                raise ApiFailed(frame["error"], code=frame["code"], status=0)
-            if frame["type"] == "final":
-                result = frame["result"]
-            else:
-                _show(frame, name)
+        async with aclosing(AtTerminal(client)) as terminal:
+            async for frame in client.frames(f"/api/projects/{pid}/super-agent/chat/stream", body):
+                if frame["type"] == "error":
+                    raise ApiFailed(frame["error"], code=frame["code"], status=0)
+                if frame["type"] == "final":
+                    result = frame["result"]
+                elif frame["type"].startswith("approval_"):
+                    terminal.frame(frame)
+                else:
+                    _show(frame, name)
     if result is None:
         raise ApiFailed(say("broke_off"), code="unavailable", status=0)
     if as_json:

@@ -63,6 +63,7 @@ class Attempts:
     _left: list[Rung] = field(default_factory=list)
     _repeats: int = 0  # requests of this turn that repeat another
     _recorded: int = 0
+    _tools_recorded: int = 0  # they grow while the run works
     _cooling: dict[str, Cooling] | None = None
 
     def __post_init__(self) -> None:
@@ -295,8 +296,9 @@ class Attempts:
             "offers_tools": bool(tools),
             "max_tokens": self.run.turn.max_tokens,
         }
-        if self._recorded == 0:
-            body["tools"] = tools
+        if self._recorded == 0 or len(tools) > self._tools_recorded:
+            body["tools"] = list(tools)
+            self._tools_recorded = len(tools)
         self._recorded = len(messages)
         await self.record("request", body)
 

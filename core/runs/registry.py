@@ -41,6 +41,12 @@ class Tools:
             return ()
         return tuple(t for t in self._tools.values() if channel in FULL or t.name not in self._full_only)
 
+    def more(self, channel: str) -> tuple[Tool, ...]:
+        """What a turn on this channel is not given at first and may take with `discover_tools`."""
+        if channel in NONE or channel in FULL:
+            return ()
+        return tuple(t for t in self._tools.values() if t.name in self._full_only)
+
     def get(self, name: str) -> Tool | None:
         return self._tools.get(name)
 

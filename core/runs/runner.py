@@ -8,9 +8,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from core import projects
 from core.config import Config
 from core.errors import ApxError, ModelUnavailable, NotFound
 from core.events import (
@@ -26,13 +28,15 @@ from core.identity import IdentityFile
 from core.paths import Home
 from core.runs import budget, history, prompt, quota, retry
 from core.runs.attempts import Attempts, Desk
+from core.runs.credentials import Place
 from core.runs.dispatch import Ask, Dispatch
-from core.runs.gate import Policy
+from core.runs.gate import Policy, policy_of
 from core.runs.llm import Models
 from core.runs.loop import Loop
 from core.runs.quota import Circuits, Cooling, Quota
 from core.runs.registry import Tools
 from core.runs.router import Router
+from core.runs.shelf import Shelf
 from core.runs.spending import Spending
 from core.runs.turn import Attachment, Message, Run, Status, Turn
 from core.store import Store
@@ -182,12 +186,14 @@ class Runner:
             await quota.tell(self._outbox, one, lang, run_id=run.id)
 
         moved(run.target)
-        offered = {tool.name: tool for tool in self._offered(turn)}
         ask = self.ask if turn.can_ask and not turn.sealed else None
-        policy = Policy(settings.permission_mode, frozenset(settings.allowed_tools), ask is not None)
+        policy = policy_of(settings, can_ask=ask is not None)
         if turn.sealed:
             # Its tools only write down a decision: whoever asked acts on it, under the contact's posture.
             policy = Policy("total", frozenset(), can_ask=False)
+        shelf = Shelf(self._offered(turn), self._more(turn), risk=policy.rating is not None)
+        root = await projects.root(self._store, self._home, turn.project_id)
+        place = Place(self._home, Path.home(), root, root)
         record = partial(history.step, self._store, run.id)
         asking = Attempts(
             run=run,
@@ -208,10 +214,10 @@ class Runner:
         return Loop(
             run=run,
             asking=asking,
-            dispatch=Dispatch(offered, self._context(run), policy, ask),
+            dispatch=Dispatch(shelf.offered, self._context(run), policy, ask, place=place),
             budget=budget.Budget(budget.steps(turn.channel, settings, turn.max_iters)),
             messages=await self._messages(run, before),
-            tools=[tool.schema() for tool in offered.values()],
+            tools=shelf.schemas,
             record=record,
             lang=lang,
             decides=turn.sealed,
@@ -229,6 +235,12 @@ class Runner:
         if turn.tools is not None:
             return turn.tools
         return self._tools.of(turn.channel) if turn.sender == "owner" and not turn.sealed else ()
+
+    def _more(self, turn: Turn) -> tuple[Tool, ...]:
+        """What the turn may still take down from the shelf."""
+        if turn.tools is not None or turn.sealed or turn.sender != "owner":
+            return ()
+        return self._tools.more(turn.channel)
 
     async def _before(self, turn: Turn) -> list[Message]:
         """What was said before: what the turn brings, else its thread. A sealed turn has none."""

@@ -34,7 +34,7 @@ def tool(effect: Effect, *, name: str = "act", group: str = "files") -> Tool:
         ("automatico", Effect.WRITE, False),
         ("automatico", Effect.SEND, True),
         ("automatico", Effect.DANGER, True),
-        ("permiso", Effect.READ, False),
+        ("permiso", Effect.READ, True),
         ("permiso", Effect.WRITE, True),
         ("permiso", Effect.SEND, True),
         ("permiso", Effect.DANGER, True),

@@ -1,0 +1,26 @@
+"""The tools that every home has, as a part of the app: the owner's own, the files, the shell, the web.
+
+Where a turn pays for each tool it is told of, it gets the ones that are used most; the others are one
+`discover_tools` away.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
+
+from core.tools import files, owner, search, shell, web
+
+if TYPE_CHECKING:
+    from core.app import App
+
+CORE = (*owner.TOOLS, shell.run_shell, files.list_files, files.read_file, files.write_file, *web.TOOLS)
+FULL = (files.edit_file, *search.TOOLS)
+
+
+@asynccontextmanager
+async def computer(app: "App") -> AsyncIterator[None]:
+    """The part: offered while the block lasts."""
+    with ExitStack() as stack:
+        stack.callback(app.tools.add(*CORE))
+        stack.callback(app.tools.add(*FULL, full_only=True))
+        yield
