@@ -171,6 +171,51 @@ class EngineFailed(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StuckDetected(Event):
+    """A run goes round in circles; `kind` is a `Circle` of core.runs.stuck. The model is told once."""
+
+    kind: str
+    tool: str
+    times: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StuckAbort(Event):
+    """A run that had been told went round again: it closes early."""
+
+    kind: str
+    tool: str
+    times: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeVerdict(Event):
+    """What the judge thinks of a finished turn; `score` is None where no judgement could be had."""
+
+    iteration: int
+    score: float | None
+    reasoning: str
+    passed: bool
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeBudgetExhausted(Event):
+    """The judge would have sent the turn back, and too few of its steps were left for another round."""
+
+    iteration: int
+    left: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadCompacted(Event):
+    """The older lines of a thread are now told to the model as a summary; the lines themselves stay."""
+
+    thread: str
+    lines: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequested(Event):
     approval_id: str
     tool: str

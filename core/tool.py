@@ -52,7 +52,10 @@ Handler = Callable[[Any, Context], Awaitable[str]]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`args` is the model of the arguments, `about` what the model is told, `group` the family it is found under."""
+    """`args` is the model of the arguments, `about` what the model is told, `group` the family it is found under.
+
+    A call of a tool that `ends` is the last of its turn, once it holds.
+    """
 
     name: str
     about: str
@@ -60,6 +63,7 @@ class Tool:
     run: Handler
     effect: Effect
     group: str = ""
+    ends: bool = False
 
     def schema(self) -> dict[str, Any]:
         """The function in the chat-completions form."""
@@ -73,7 +77,9 @@ class Tool:
         }
 
 
-def tool(effect: Effect, *, name: str | None = None, group: str = "") -> Callable[[Handler], Tool]:
+def tool(
+    effect: Effect, *, name: str | None = None, group: str = "", ends: bool = False
+) -> Callable[[Handler], Tool]:
     """Make a tool of a coroutine function: its docstring is for the model, its first annotation the arguments."""
 
     def make(run: Handler) -> Tool:
@@ -86,6 +92,7 @@ def tool(effect: Effect, *, name: str | None = None, group: str = "") -> Callabl
             run=run,
             effect=effect,
             group=group,
+            ends=ends,
         )
 
     return make

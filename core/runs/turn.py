@@ -48,7 +48,8 @@ class Turn:
 
     `tools=None` means the set of the channel. A `sealed` turn has exactly `tools`, its own `system` text, no
     history, no memory; its one tool call ends the run, and nothing it writes is said to anybody.
-    `timeout_s` bounds the whole run in seconds.
+    `timeout_s` bounds the whole run in seconds. A turn with a `contract` ends with the `finish` tool. One that
+    is not `judged` answers as it likes: it is part of another turn's work.
     """
 
     text: str
@@ -67,6 +68,8 @@ class Turn:
     system: str | None = None
     sealed: bool = False
     can_ask: bool = False
+    contract: bool = False
+    judged: bool = True
     meta: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -80,6 +83,27 @@ class Call:
     result: str = ""
     ok: bool = True
     seconds: float = 0.0
+
+
+class Ending(StrEnum):
+    """How the last word of a run came about."""
+
+    NONE = ""
+    ANSWER = "answer"
+    FINISH = "finish"  # the contract's tool said so
+    QUESTIONS = "questions"  # it waits for the owner
+    UNDECLARED = "undeclared"  # a contract turn that only talked
+    CLOSING = "closing"  # the reserved last step
+    STUCK = "stuck"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question to the owner, with the answers that are offered."""
+
+    question: str
+    options: tuple[str, ...] = ()
+    multiple: bool = False
 
 
 @dataclass(slots=True)
@@ -99,3 +123,6 @@ class Run:
     calls: list[Call] = field(default_factory=list)
     files: list[Attachment] = field(default_factory=list)
     error_kind: str | None = None
+    ending: Ending = Ending.NONE
+    questions: list[Asked] = field(default_factory=list)
+    judge: list[dict[str, Any]] = field(default_factory=list)  # the verdicts, in order
