@@ -151,6 +151,7 @@ class SuperAgent(Section):
 class Engine(Section):
     api_key: str = shown("engines.api_key", "")
     base_url: str = shown("engines.base_url", "")
+    sees: tuple[str, ...] = ()  # globs of models that take pictures, where their names do not tell
 
 
 class Kinds(Section):

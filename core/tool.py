@@ -52,10 +52,7 @@ Handler = Callable[[Any, Context], Awaitable[str]]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`args` is the model of the arguments, `about` what the model is told, `group` the family it is found under.
-
-    A call of a tool that `ends` is the last of its turn, once it holds.
-    """
+    """`args` is the model of the arguments, `about` what the model is told, `group` the family it is found under."""
 
     name: str
     about: str
@@ -63,7 +60,6 @@ class Tool:
     run: Handler
     effect: Effect
     group: str = ""
-    ends: bool = False
 
     def schema(self) -> dict[str, Any]:
         """The function in the chat-completions form."""
@@ -77,9 +73,7 @@ class Tool:
         }
 
 
-def tool(
-    effect: Effect, *, name: str | None = None, group: str = "", ends: bool = False
-) -> Callable[[Handler], Tool]:
+def tool(effect: Effect, *, name: str | None = None, group: str = "") -> Callable[[Handler], Tool]:
     """Make a tool of a coroutine function: its docstring is for the model, its first annotation the arguments."""
 
     def make(run: Handler) -> Tool:
@@ -92,7 +86,6 @@ def tool(
             run=run,
             effect=effect,
             group=group,
-            ends=ends,
         )
 
     return make

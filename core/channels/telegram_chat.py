@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from core import filetypes
-from core.channels.telegram_format import without_thinking
 from core.channels.telegram_poll import Timing
 from core.channels.telegram_update import InboundFile
 from core.channels.telegram_wire import BotError, Line
 from core.message import Message
+from core.runs.spoken import without_thinking
 from core.runs.turn import Attachment, Run, Status, Turn
 from core.store import new_id, now
 from core.texts import t

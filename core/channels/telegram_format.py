@@ -65,24 +65,6 @@ def pieces(text: str, *, markup: bool, first: int = TEXT_LIMIT, rest: int = TEXT
     return made
 
 
-def without_thinking(text: str) -> str:
-    """The text without a model's thinking aloud; tags that are quoted as code stay."""
-    kept: list[str] = []
-    depth = 0
-    for part in re.split(
-        r"(```.*?(?:```|\Z)|`[^`\n]*`|</?think(?:ing)?>)", text, flags=re.DOTALL | re.IGNORECASE
-    ):
-        if re.fullmatch(r"<think(?:ing)?>", part, re.IGNORECASE):
-            depth += 1
-        elif re.fullmatch(r"</think(?:ing)?>", part, re.IGNORECASE):
-            # A closing tag alone: everything before it was thinking.
-            kept = kept if depth else []
-            depth = max(depth - 1, 0)
-        elif not depth:
-            kept.append(part)
-    return "".join(kept).strip()
-
-
 # Markdown
 
 

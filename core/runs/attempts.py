@@ -8,12 +8,11 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 from core.errors import BudgetSpent, ModelUnavailable, NotConfigured
-from core.runs import routing
+from core.runs import routing, sight
 from core.runs.ladder import Rung
 from core.runs.llm import Models
 from core.runs.quota import Circuits, Cooling, Quota
@@ -22,6 +21,7 @@ from core.runs.retry import Patience
 from core.runs.router import STAND_IN_RETRIES, Plan, Router
 from core.runs.routing import Action, Situation, Verdict
 from core.runs.spending import Spending
+from core.runs.spoken import Speech
 from core.runs.targets import parse
 from core.runs.turn import Run
 
@@ -78,11 +78,11 @@ class Attempts:
         await self._record_request(messages, tools)
         while True:
             tried += 1
-            said: list[str] = []
+            speech = Speech(self.say)
             started = time.monotonic()
             request = Request(
                 target=self.run.target,
-                messages=messages,
+                messages=await sight.shown(messages, self.run.target, self.desk.router.sees(self.run.target)),
                 tools=tools,
                 max_tokens=self.run.turn.max_tokens,
                 stream=self.stream,
@@ -91,9 +91,9 @@ class Attempts:
                 lang=self.lang,
             )
             try:
-                return await self._request(request, said, tried)
+                return await self._request(request, speech, tried)
             except ModelUnavailable as error:
-                verdict = self._weigh(error, tried, bool(said), time.monotonic() - began)
+                verdict = self._weigh(error, tried, bool(speech.pieces), time.monotonic() - began)
                 await self._record_failure(error, verdict, tried, time.monotonic() - started)
                 self.failed(self.run.target, error)
                 if verdict.action is Action.STOP:
@@ -120,9 +120,13 @@ class Attempts:
         await self._record_request(messages, tools, whole=True)
         return True
 
+    def retell(self) -> None:
+        """The messages are other ones than before: the next record holds all of them."""
+        self._recorded = 0
+
     # One attempt
 
-    async def _request(self, request: Request, said: list[str], tried: int) -> Reply:
+    async def _request(self, request: Request, speech: Speech, tried: int) -> Reply:
         target, desk, started = parse(request.target), self.desk, time.monotonic()
         free = desk.router.is_free(request.target)
         try:
@@ -130,12 +134,14 @@ class Attempts:
                 self.run, request, target, free=free, unattended=self.plan.unattended, lang=self.lang
             ):
                 try:
-                    reply = await desk.models.complete(request, partial(self._hear, said))
+                    reply = await desk.models.complete(request, speech.hear)
                 except ModelUnavailable as error:
                     desk.circuits.failed(target.provider, error.kind)
-                    if said:  # it broke off, and what was written is paid
-                        await desk.spending.cost(self.run, target, request, Reply("".join(said)), free=free)
+                    if speech.pieces:  # it broke off, and what was written is paid
+                        written = Reply("".join(speech.pieces))
+                        await desk.spending.cost(self.run, target, request, written, free=free)
                     raise
+                speech.end()
                 self.run.tokens_in += reply.tokens_in
                 self.run.tokens_out += reply.tokens_out
                 step = self._answered(reply, tried, time.monotonic() - started)
@@ -152,10 +158,6 @@ class Attempts:
             del self._cooling[request.target]
             await desk.quota.answered(request.target)
         return reply
-
-    def _hear(self, said: list[str], piece: str) -> None:
-        said.append(piece)
-        self.say(piece)
 
     def _seconds(self, began: float) -> float:
         """How long this attempt may take: never past what the turn, or the patience with one answer, has left."""

@@ -16,10 +16,12 @@ from pydantic import ValidationError
 
 from core.errors import ApxError
 from core.events import CredentialsChanged, ToolFinished, ToolStarted
+from core.message import OutcomeUnknown
 from core.runs import history
 from core.runs.binding import Bound, bind, grant, shown, warnings
 from core.runs.credentials import Place, changed, prints
 from core.runs.gate import RISK, WRITERS, Facts, Policy, Risk, Verdict, decide, examine
+from core.runs.once import Once
 from core.runs.request import ToolCall
 from core.runs.turn import Call
 from core.runs.visible import visible
@@ -84,6 +86,7 @@ class Dispatch:
         self._ask = ask
         self._place = place or Place(ctx.home, Path.home(), Path.cwd(), Path.cwd())
         self._deadline_s = deadline_s
+        self._once = Once()
 
     async def __call__(self, wanted: ToolCall) -> Call:
         """One call, from the model's words to its result."""
@@ -128,18 +131,25 @@ class Dispatch:
         judged = args.model_dump(mode="json", exclude_unset=True)
         place = self._at(tool, judged)
         facts = examine(tool, judged, place, self._policy)
+        if known := self._once.before(tool, facts.effect, judged):
+            return known
         if refusal := await self._gate(tool, judged, place, facts, risk):
             return f"error: {refusal}", False
-        return await self._watched(tool, args, place, facts)
+        result, ok, unknown = "", False, True  # stopped halfway: nobody knows
+        try:
+            result, ok, unknown = await self._watched(tool, args, place, facts)
+        finally:
+            self._once.after(tool, facts.effect, judged, result, ok=ok, unknown=unknown)
+        return result, ok
 
-    async def _watched(self, tool: Tool, args: Any, place: Place, facts: Facts) -> tuple[str, bool]:
+    async def _watched(self, tool: Tool, args: Any, place: Place, facts: Facts) -> tuple[str, bool, bool]:
         """Run it; where it could have done what nobody saw coming, look at the credential files again after it."""
         if tool.group not in WATCHED or facts.effect is Effect.READ:
             return await self._run(tool, args)
         before = await asyncio.to_thread(prints, place)
-        result, ok = "", False
+        result, ok, unknown = "", False, True
         try:
-            result, ok = await self._run(tool, args)
+            result, ok, unknown = await self._run(tool, args)
         finally:
             touched = changed(before, prints(place))
             if touched:
@@ -149,7 +159,7 @@ class Dispatch:
             result += (
                 f"\n\nATTENTION: files that keep credentials changed while this ran: {names}. Tell the owner."
             )
-        return result, ok
+        return result, ok, unknown
 
     async def _tell(self, tool: Tool, touched: list[Path], *, expected: bool) -> None:
         paths = tuple(map(str, touched))
@@ -159,18 +169,20 @@ class Dispatch:
         where: dict[str, Any] = {"run_id": self._ctx.run_id, "project_id": self._ctx.turn.project_id}
         self._ctx.bus.emit(CredentialsChanged(tool=tool.name, paths=paths, expected=expected, **where))
 
-    async def _run(self, tool: Tool, args: Any) -> tuple[str, bool]:
+    async def _run(self, tool: Tool, args: Any) -> tuple[str, bool, bool]:
+        """The result, whether it holds, and whether what it did is not known."""
         try:
             async with asyncio.timeout(self._deadline_s) as clock:
-                return _capped(await tool.run(args, self._ctx)), True
+                return _capped(await tool.run(args, self._ctx)), True, False
         except ApxError as error:
-            return f"error: {error}", False
+            return f"error: {error}", False, isinstance(error, OutcomeUnknown)
         except TimeoutError:
             if not clock.expired():
                 raise
             return (
                 f"error: {tool.name} took longer than {self._deadline_s:g} s; its work may still go on",
                 False,
+                True,
             )
 
     def _at(self, tool: Tool, args: Mapping[str, Any]) -> Place:

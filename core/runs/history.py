@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -33,6 +33,8 @@ class Row:
     priced: int
     started_at: str
     closed_at: str | None
+    ending: str
+    judge: list[dict[str, Any]]
 
 
 async def begin(store: Store, turn: Turn, parent_id: str | None = None) -> Run:
@@ -59,11 +61,17 @@ async def close(store: Store, run: Run, *, author: str = "agent") -> None:
     files = [
         {"media_id": f.media_id, "name": f.name, "kind": f.kind, "caption": f.caption} for f in run.files
     ]
-    meta = json.dumps({"status": run.status, "files": files} if files else {"status": run.status})
+    meta = json.dumps(
+        {"status": run.status}
+        | ({"files": files} if files else {})
+        | ({"judge": run.judge} if run.judge else {})
+        | ({"questions": [asdict(one) for one in run.questions]} if run.questions else {}),
+        ensure_ascii=False,
+    )
     async with store.transaction() as db:
         await db.execute(
             "update runs set status = ?, text = ?, target = ?, error_kind = ?, tokens_in = ?, tokens_out = ?,"
-            " closed_at = ? where id = ?",
+            " closed_at = ?, ending = ?, judge = ? where id = ?",
             (
                 run.status,
                 run.text,
@@ -72,6 +80,8 @@ async def close(store: Store, run: Run, *, author: str = "agent") -> None:
                 run.tokens_in,
                 run.tokens_out,
                 now(),
+                run.ending,
+                json.dumps(run.judge, ensure_ascii=False),
                 run.id,
             ),
         )
@@ -103,7 +113,7 @@ def step_values(run_id: str, kind: str, body: Mapping[str, Any]) -> tuple[str, s
 
 
 async def step(store: Store, run_id: str, kind: str, body: Mapping[str, Any]) -> None:
-    """One more thing that happened in a run: request, reply, failure, tool or note."""
+    """One more thing that happened in a run: request, reply, failure, tool, judge, stuck or note."""
     await store.run(STEP, *step_values(run_id, kind, body))
 
 
@@ -144,7 +154,7 @@ async def recent(
 
 def _row(row: sqlite3.Row) -> Row:
     values = {field.name: row[field.name] for field in fields(Row)}
-    return Row(**values | {"status": Status(row["status"])})
+    return Row(**values | {"status": Status(row["status"]), "judge": json.loads(row["judge"])})
 
 
 async def find(store: Store, run_id: str) -> Row:
@@ -168,7 +178,11 @@ async def transcript(store: Store, run_id: str) -> list[dict[str, Any]]:
         "select role, author, text, at, meta from messages where run_id = ? order by id", run_id
     )
     lines = [{"kind": row["role"], **dict(row), "meta": json.loads(row["meta"])} for row in said]
-    done = [one for one in await steps(store, run_id) if one["kind"] in {"tool", "failure", "note"}]
+    done = [
+        one
+        for one in await steps(store, run_id)
+        if one["kind"] in {"tool", "failure", "note", "judge", "stuck"}
+    ]
     opening = [line for line in lines if line["kind"] == "user"]
     return [*opening, *done, *(line for line in lines if line["kind"] != "user")]
 

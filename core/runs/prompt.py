@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from core.identity import Identity
 from core.paths import PACKAGE
+from core.runs import sight
 from core.runs.turn import Message, Turn
 
 PROMPTS = PACKAGE / "prompts"
@@ -122,4 +123,4 @@ def messages(turn: Turn, system_text: str, before: Sequence[Message] = ()) -> li
     """The conversation in the chat-completions form: system, what was said before, the question."""
     told = [{"role": "system", "content": system_text}] if system_text else []
     past = [{"role": one.role, "content": one.text} for one in before if one.text]
-    return [*told, *past, {"role": "user", "content": question(turn)}]
+    return [*told, *past, {"role": "user", "content": sight.parts(question(turn), turn.attachments)}]

@@ -3,6 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+# Reasons for stopping that mean: the answer was longer than allowed.
+CUT = frozenset({"length", "max_tokens"})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:

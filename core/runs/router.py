@@ -6,7 +6,7 @@ from typing import Any
 
 from core.config import Config
 from core.errors import ApxError, NotConfigured
-from core.runs import layers, selection
+from core.runs import layers, selection, sight
 from core.runs.ladder import LOCAL, Kind, Ladder, build, is_private, runs_here
 from core.runs.quota import Circuits, Quota
 from core.runs.retry import SEALED, Patience
@@ -62,6 +62,12 @@ class Router:
     def is_free(self, target: str) -> bool:
         """Whether it costs nothing: a program of this machine by name; what merely listens here may pass it on."""
         return parse(target).provider in LOCAL and self.runs_here(target)
+
+    def sees(self, target: str) -> bool:
+        """Whether the model is given pictures: by its name, or because the provider's settings say so."""
+        one = parse(target)
+        engine = self._config.now.engines.get(one.provider)
+        return sight.sees(one.model, engine.sees if engine else ())
 
     def is_private(self, target: str) -> bool:
         """Whether a conversation with it stays local."""

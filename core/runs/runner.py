@@ -18,6 +18,7 @@ from core.errors import ApxError, ModelUnavailable, NotFound
 from core.events import (
     Bus,
     EngineFailed,
+    Event,
     FileDelivered,
     ModelRouted,
     RunClosed,
@@ -26,11 +27,12 @@ from core.events import (
 )
 from core.identity import IdentityFile
 from core.paths import Home
-from core.runs import budget, history, prompt, quota, retry
+from core.runs import budget, compaction, history, prompt, quota, retry
 from core.runs.attempts import Attempts, Desk
 from core.runs.credentials import Place
 from core.runs.dispatch import Ask, Dispatch
 from core.runs.gate import Policy, policy_of
+from core.runs.judge import Judge
 from core.runs.llm import Models
 from core.runs.loop import Loop
 from core.runs.quota import Circuits, Cooling, Quota
@@ -38,6 +40,8 @@ from core.runs.registry import Tools
 from core.runs.router import Router
 from core.runs.shelf import Shelf
 from core.runs.spending import Spending
+from core.runs.steering import at_hand, is_contract
+from core.runs.stuck import Stuck
 from core.runs.turn import Attachment, Message, Run, Status, Turn
 from core.store import Store
 from core.texts import t
@@ -173,7 +177,7 @@ class Runner:
     async def _prepare(self, run: Run, deadline: float | None) -> Loop:
         """Everything a conversation needs: the model, the tools, the words, the limits."""
         turn, settings, lang = run.turn, self._config.now.super_agent, self._identity.language
-        before = await self._before(turn)
+        before = await self._before(run)
         plan = await self.router.plan(turn, lang, context_chars=sum(len(one.text) for one in before))
         run.target = plan.primary
         await history.selected(self._store, run.id, run.target, plan.selected_by)
@@ -211,6 +215,20 @@ class Runner:
             stream=not turn.sealed,
             deadline=deadline,
         )
+        watch = settings.stuck_detection
+
+        def emit(kind: type[Event], values: dict[str, Any]) -> None:
+            self._bus.emit(kind(**values, **where))
+
+        judge = Judge(
+            settings=settings.judge,
+            desk=self._desk,
+            run=run,
+            record=record,
+            emit=emit,
+            primary=settings.model,
+            lang=lang,
+        )
         return Loop(
             run=run,
             asking=asking,
@@ -219,8 +237,12 @@ class Runner:
             messages=await self._messages(run, before),
             tools=shelf.schemas,
             record=record,
+            emit=emit,
+            judge=judge,
+            stuck=Stuck(watch.action_repeat, watch.error_repeat, enabled=watch.enabled and not turn.sealed),
             lang=lang,
             decides=turn.sealed,
+            contract=is_contract(turn),
         )
 
     def _zone(self) -> tzinfo | None:
@@ -232,9 +254,11 @@ class Runner:
 
     def _offered(self, turn: Turn) -> tuple[Tool, ...]:
         """Exactly the turn's tools where it names them; else the channel's, and only for the owner."""
+        if turn.sealed:
+            return turn.tools or ()
         if turn.tools is not None:
-            return turn.tools
-        return self._tools.of(turn.channel) if turn.sender == "owner" and not turn.sealed else ()
+            return at_hand(turn, turn.tools)
+        return at_hand(turn, self._tools.of(turn.channel) if turn.sender == "owner" else ())
 
     def _more(self, turn: Turn) -> tuple[Tool, ...]:
         """What the turn may still take down from the shelf."""
@@ -242,14 +266,14 @@ class Runner:
             return ()
         return self._tools.more(turn.channel)
 
-    async def _before(self, turn: Turn) -> list[Message]:
+    async def _before(self, run: Run) -> list[Message]:
         """What was said before: what the turn brings, else its thread. A sealed turn has none."""
+        turn = run.turn
         if turn.sealed:
             return []
         if turn.previous or not turn.thread:
             return list(turn.previous)
-        # The question itself was stored when the run began: it is the last line.
-        return (await history.conversation(self._store, turn.thread, limit=41))[:-1]
+        return await compaction.conversation(self._store, turn.thread, before_run=run.id)
 
     async def _messages(self, run: Run, before: list[Message]) -> list[dict[str, Any]]:
         turn = run.turn

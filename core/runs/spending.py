@@ -21,6 +21,7 @@ BY = ("day", "agent", "channel", "model")
 UNATTENDED_SHARE = 0.9  # of a day's or a month's cap; what is left is kept for the owner's own questions
 ANSWER_TOKENS = 1000  # of a request that names no limit
 LETTERS_PER_TOKEN = 4
+PICTURE_TOKENS = 1500
 
 _TREE = """with recursive up (id, parent_id) as (
     select id, parent_id from runs where id = ?
@@ -71,8 +72,14 @@ def begins(period: str, at: datetime, zone: tzinfo | None) -> str:
 
 def tokens(request: Request) -> int:
     """About how many tokens a request holds."""
-    letters = sum(len(str(one.get("content") or "")) for one in request.messages)
-    return (letters + sum(len(str(one)) for one in request.tools)) // LETTERS_PER_TOKEN
+    letters = sum(len(str(one)) for one in request.tools)
+    pictures = 0
+    for message in request.messages:
+        content = message.get("content") or ""
+        for part in content if isinstance(content, list) else [{"text": content}]:
+            letters += len(str(part.get("text", "")))
+            pictures += part.get("type") == "image_url"
+    return letters // LETTERS_PER_TOKEN + pictures * PICTURE_TOKENS
 
 
 class Spending:

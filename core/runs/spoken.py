@@ -63,7 +63,7 @@ class Speech:
             self._more(_kept("".join(self.pieces)))
 
     def _more(self, visible: str) -> None:
-        if not self._said:
+        if not self._said[:1].isspace():
             visible = visible.lstrip()
         if visible.startswith(self._said):
             self._tell(visible[len(self._said) :])

@@ -106,9 +106,7 @@ class Stuck:
         rounds = max(2, self.action_repeat - 1)
         for length in range(2, LONGEST_CYCLE + 1):
             tail = seen[-length * rounds :]
-            if len(tail) == length * rounds and all(
-                one == tail[n % length] for n, one in enumerate(tail)
-            ):
+            if len(tail) == length * rounds and all(one == tail[n % length] for n, one in enumerate(tail)):
                 return Finding(Circle.ALTERNATION, last.tool, rounds)
         return None
 

@@ -8,12 +8,21 @@ from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
+from core.runs.steering import ask_questions
 from core.tools import files, owner, search, shell, web
 
 if TYPE_CHECKING:
     from core.app import App
 
-CORE = (*owner.TOOLS, shell.run_shell, files.list_files, files.read_file, files.write_file, *web.TOOLS)
+CORE = (
+    *owner.TOOLS,
+    ask_questions,
+    shell.run_shell,
+    files.list_files,
+    files.read_file,
+    files.write_file,
+    *web.TOOLS,
+)
 FULL = (files.edit_file, *search.TOOLS)
 
 

@@ -100,16 +100,25 @@ async def test_a_conversation_remembers_its_last_lines_and_only_its_own(here: Ho
     assert "On telegram:\n- owner: elsewhere" in told[0]["content"]
 
 
-async def test_no_more_than_forty_lines_go_along(here: House) -> None:
-    for n in range(50):
+async def test_a_thread_of_sixty_lines_goes_along_and_a_longer_one_with_a_gap(here: House) -> None:
+    for n in range(60):
         await here.store.run(
             "insert into messages (thread, channel, author, role, text, at)"
             " values ('desktop', 'desktop', 'o', 'user', ?, '')",
             str(n),
         )
     await here.runner.run(turn("now"))
-    told = here.server.requests[-1].body["messages"]
-    assert (len(told), told[1]["content"], told[-1]["content"]) == (42, "10", "now")
+    told = here.server.requests[0].body["messages"]
+    assert (len(told), told[1]["content"], told[-1]["content"]) == (62, "0", "now")
+    await here.runner.run(turn("again"))
+    told = here.server.requests[1].body["messages"]
+    assert [one["content"] for one in told[1:5]] == [
+        "0",
+        "1",
+        "[20 earlier lines of this conversation are not shown here.]",
+        "22",
+    ]
+    assert (len(told), told[-1]["content"]) == (45, "again")
 
 
 async def test_given_history_takes_the_place_of_the_stored_one(here: House) -> None:

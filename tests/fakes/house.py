@@ -61,6 +61,8 @@ async def house(root: Path, *, command: Sequence[str] = WORKER, **settings: Any)
             "engines.standin.base_url": server.url,
             "engines.standin.api_key": "sk-standin-0123456789",
             "user.language": "en",
+            # The tests of the judge switch it on; to all others its question would be one more request.
+            "super_agent.judge.continue_unfinished": False,
         }
         await config.set(usual | settings)
         identity, tools, outbox = IdentityFile(home, bus, config), Tools(), Outbox(store, bus)
