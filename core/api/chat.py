@@ -21,9 +21,9 @@ from core.runs.turn import Message, Run, Turn
 router = APIRouter(tags=["chat"])
 
 # What a caller may say it is: each of these has at most the tools of "api".
-CHANNELS = ("api", "cli", "desktop", "web", "telegram")
+CHANNELS = ("api", "cli", "desktop", "web", "telegram", "code", "web_code")
 # Where somebody sees a question of the agent; a terminal says for itself whether anybody sits at it.
-WATCHED = frozenset({"desktop", "web", "telegram"})
+WATCHED = frozenset({"desktop", "web", "telegram", "web_code"})
 
 # What the caller or the owner can change; the rest is a model or a service that does not answer: 503.
 _FAILED = {"not_configured": 409, "cancelled": 409, "budget_spent": 409, "invalid": 400, "not_found": 404}
@@ -106,6 +106,7 @@ def _turn(data: Any, who: Caller, project_id: str) -> Turn:
         context_note=asked.contextNote,
         previous=tuple(Message(line.role, line.text or line.content) for line in asked.previousMessages),
         meta=asked.channelMeta,
+        contract=asked.completionContract,
         can_ask=asked.channel in WATCHED or (asked.channel == "cli" and asked.canAsk),
     )
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from dataclasses import asdict
 from types import TracebackType
 from typing import Any
 
@@ -12,9 +13,13 @@ from core.events import (
     EngineFailed,
     Event,
     FileDelivered,
+    JudgeBudgetExhausted,
+    JudgeVerdict,
     ModelRouted,
     RunStarted,
     Said,
+    StuckAbort,
+    StuckDetected,
     ToolFinished,
     ToolStarted,
 )
@@ -58,6 +63,9 @@ def result(app: App, run: Run) -> dict[str, Any]:
         ],
         "status": run.status.value,
         "run_id": run.id,
+        "ending": run.ending.value,
+        "questions": [asdict(one) for one in run.questions],
+        "judge": run.judge,
     }
 
 
@@ -160,6 +168,28 @@ class Frames:
                     "type": "approval_decided",
                     "approval_id": event.approval_id,
                     "decision": event.decision,
+                }
+            case JudgeVerdict():
+                return {
+                    "type": "judge_verdict",
+                    "iteration": event.iteration,
+                    "score": event.score,
+                    "reasoning": event.reasoning,
+                    "passed": event.passed,
+                    "missing": list(event.missing),
+                }
+            case JudgeBudgetExhausted():
+                return {
+                    "type": "judge_budget_exhausted",
+                    "iteration": event.iteration,
+                    "left": event.left,
+                }
+            case StuckDetected() | StuckAbort():
+                return {
+                    "type": event.wire_name(),
+                    "kind": event.kind,
+                    "tool": event.tool,
+                    "times": event.times,
                 }
             case FileDelivered():
                 return {"type": "file", "media_id": event.media_id, "name": event.name, "kind": event.kind}

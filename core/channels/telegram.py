@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from core.channels import telegram_buttons, telegram_people
+from core.channels.telegram_chat import ANSWER
 from core.channels.telegram_intake import ButtonPress, Intake, Taker
 from core.channels.telegram_out import Sender
 from core.channels.telegram_poll import Poller, Timing
@@ -113,7 +114,7 @@ class Telegram:
 
     def __init__(self, app: "App", timing: Timing) -> None:
         self.app, self._timing = app, timing
-        self.presses: dict[str, ButtonPress] = {}
+        self.presses: dict[str, ButtonPress] = {ANSWER: self._answered}
         self.takers: list[Taker] = []
         self.connections: dict[str, Connection] = {}
         self._stacks: dict[str, AsyncExitStack] = {}
@@ -136,6 +137,16 @@ class Telegram:
         """
         self.takers.append(take)
         return lambda: self.takers.remove(take)
+
+    async def _answered(self, payload: dict[str, str], _: int) -> str:
+        connection, run_id = self.connections.get(payload["channel"]), payload["run_id"]
+        if connection is None:
+            raise NotConfigured(
+                t("telegram.no_channel", self.app.identity.language, channel=payload["channel"])
+            )
+        await self.withdraw(ANSWER, "run_id", run_id)  # a question takes one answer
+        connection.intake.answer(payload["chat"], payload["text"], f"answer/{run_id}")
+        return t("telegram.answer_taken", self.app.identity.language)
 
     async def withdraw(self, kind: str, name: str, value: str) -> None:
         """Buttons of `kind` whose payload has this value mean nothing any more: they go from their messages."""

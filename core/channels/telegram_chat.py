@@ -13,7 +13,7 @@ from core import filetypes
 from core.channels.telegram_poll import Timing
 from core.channels.telegram_update import InboundFile
 from core.channels.telegram_wire import BotError, Line
-from core.message import Message
+from core.message import Button, Buttons, Message
 from core.runs.spoken import without_thinking
 from core.runs.turn import Attachment, Run, Status, Turn
 from core.store import new_id, now
@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 MB = 1024 * 1024
 DOWNLOAD_BYTES = 20 * MB
 REPEAT_S = 600.0
+ANSWER = "answer"  # buttons that stand for what the owner would write
 ENDINGS = {
     "photo": "jpg",
     "voice": "ogg",
@@ -204,6 +205,7 @@ class Chat:
                     to=self._chat_id,
                     text=text,
                     markup=markup,
+                    buttons=self._answers(run),
                     key=question.key,
                     origin=origin,
                 )
@@ -221,6 +223,13 @@ class Chat:
                     origin=origin,
                 )
             )
+
+    def _answers(self, run: Run) -> Buttons:
+        """A button for each answer that a single question offers; other questions are answered in words."""
+        if len(run.questions) != 1 or run.questions[0].multiple:
+            return ()
+        where = {"channel": self._outbox.removeprefix("telegram:"), "chat": self._chat_id, "run_id": run.id}
+        return tuple((Button(one, ANSWER, {**where, "text": one}),) for one in run.questions[0].options)
 
     @asynccontextmanager
     async def _typing(self) -> AsyncIterator[None]:

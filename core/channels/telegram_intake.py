@@ -252,6 +252,12 @@ class Intake:
         self._add(question, inbound, age)
         return None
 
+    def answer(self, chat_id: str, text: str, key: str) -> None:
+        """The owner chose one of the answers that were offered: it is what they say next."""
+        question = Question(key)
+        question.texts[0] = text
+        self._own(self._chat(chat_id).ask(question), [])
+
     async def _taken(self, inbound: Inbound) -> str:
         """What to say to words that somebody was waiting for; empty when they are for the assistant."""
         if inbound.kind != "message" or inbound.file or inbound.forwarded or inbound.user_id is None:

@@ -17,6 +17,7 @@ VERBS = {
     "debug": "core.cli.routing:debug",
     "spending": "core.cli.routing:spending",
     "run": "core.cli.run:run",
+    "thread": "core.cli.thread:thread",
     "approvals": "core.cli.approvals:approvals",
     "doctor": "core.cli.doctor:doctor",
     "daemon": "core.cli.daemon:daemon",

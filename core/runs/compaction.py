@@ -1,33 +1,21 @@
-"""Long conversations, told shorter. The lines of a thread stay as they are; the summary is a row of its own.
+"""Long conversations, told shorter: what is summed up, what is asked for, and what a summary may not lose. Pure.
 
-A model writes the summary after the turn, so that nobody waits for it. One that failed, or that lost what had to be
-in it, is refused, and the thread is told with a gap instead: its beginning and its latest lines.
+A thread without a good summary is told with a gap instead: its beginning and its latest lines.
 """
 
-import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.errors import ApxError
-from core.runs import auxiliary
-from core.runs.attempts import Desk
 from core.runs.prompt import neutral
 from core.runs.request import CUT
-from core.runs.selection import unattended
-from core.runs.spoken import without_thinking
-from core.runs.turn import Message, Run
-from core.store import Store, new_id, now
-
-log = logging.getLogger(__name__)
+from core.runs.turn import Message
 
 MAX_LINES = 60
 FIRST, LAST = 2, 40
 CONTEXT_CHARS = 160_000  # about 40 000 tokens
 LINE_CHARS = 20_000
-TRY_AGAIN_AFTER = 10  # lines, when a summary was refused
-ROLE = "compact"
 MAX_TOKENS = 2000
 KEPT_SHARE = 0.8
 MAX_ANCHORS = 30
@@ -169,82 +157,3 @@ def lighter(messages: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
             one = {**one, "content": cut}
         made.append(one)
     return made if made != messages else None
-
-
-# In the store
-
-
-async def lines(store: Store, thread: str) -> list[Line]:
-    """All that was said in a thread, oldest first."""
-    rows = await store.all(
-        "select id, role, text from messages where thread = ? and role in ('user', 'assistant') order by id",
-        thread,
-    )
-    return [Line(row["id"], row["role"], row["text"]) for row in rows]
-
-
-async def summary(store: Store, thread: str) -> Summary | None:
-    """The latest summary of a thread."""
-    row = await store.one(
-        "select last_id, lines, summary from compactions where thread = ? and state = 'kept'"
-        " order by last_id desc, id desc limit 1",
-        thread,
-    )
-    return Summary(row["last_id"], row["lines"], row["summary"]) if row else None
-
-
-async def conversation(store: Store, thread: str, *, before_run: str = "") -> list[Message]:
-    """A thread as its next turn is told it, without the question of that turn. Never fails, never waits."""
-    said = await lines(store, thread)
-    if before_run:
-        own = await store.one("select min(id) as id from messages where run_id = ?", before_run)
-        said = [one for one in said if own is None or own["id"] is None or one.id < own["id"]]
-    return told(said, await summary(store, thread))
-
-
-async def compact(store: Store, desk: Desk, run: Run, *, lang: str, force: bool = False) -> tuple[int, str]:
-    """Sum up what has grown too long in a run's thread: how many lines, or why not. No line is touched."""
-    thread = run.turn.thread
-    said, before = await lines(store, thread), await summary(store, thread)
-    first, rest = said[:FIRST], [one for one in said[FIRST:] if before is None or one.id > before.last_id]
-    if not force and not too_long([*first, *rest]):
-        return 0, ""
-    _, middle, _ = split([*first, *rest])
-    if not middle or (not force and await _refused_lately(store, thread, middle)):
-        return 0, ""
-    wanted = anchors(middle)
-    text, target = "", ""
-    try:
-        reply, target = await auxiliary.ask(
-            desk,
-            run,
-            question(middle, before, wanted),
-            purpose=ROLE,
-            max_tokens=MAX_TOKENS,
-            lang=lang,
-            unattended=unattended(run.turn),
-        )
-        text = without_thinking(reply.text)
-        why = lost(text, wanted, reply.finish)
-    except ApxError as error:
-        why = str(error)
-    count = len(middle) + (before.lines if before else 0)
-    await store.run(
-        "insert into compactions (id, thread, first_id, last_id, lines, summary, state, why, target, run_id, at)"
-        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        *(new_id("cmp"), thread, said[FIRST].id, middle[-1].id, count, text),
-        *("refused" if why else "kept", why, target, run.id, now()),
-    )
-    if why:
-        log.info("The summary of thread %s was refused: %s", thread, why)
-        return 0, why
-    return len(middle), ""
-
-
-async def _refused_lately(store: Store, thread: str, middle: Sequence[Line]) -> bool:
-    row = await store.one(
-        "select max(last_id) as last_id from compactions where thread = ? and state = 'refused'", thread
-    )
-    if row is None or row["last_id"] is None:
-        return False
-    return sum(one.id > int(row["last_id"]) for one in middle) < TRY_AGAIN_AFTER

@@ -38,7 +38,10 @@ SYSTEM = (
     'does not. Answer with one JSON object only: {{"score": 0.0, "reasoning": "one sentence", "missing": ["..."]}}'
 )
 CONTRACT = "The assistant declared that it had finished; check that against the calls."
-CONVERSATION = "The assistant stopped calling tools. An answer that only announces a next step, without taking it, scores low."
+CONVERSATION = (
+    "The assistant stopped calling tools. An answer that only announces a next step, without taking it, "
+    "scores low."
+)
 BACK = (
     "[system note] A check of your work says that it is not finished (score {score:.2f}): {reasoning}{missing} Go on "
     "and do what is missing now, with tools, without announcing it. If it cannot be done, say why."

@@ -27,7 +27,7 @@ from core.events import (
 )
 from core.identity import IdentityFile
 from core.paths import Home
-from core.runs import budget, compaction, history, prompt, quota, retry
+from core.runs import budget, history, prompt, quota, retry, summaries
 from core.runs.attempts import Attempts, Desk
 from core.runs.credentials import Place
 from core.runs.dispatch import Ask, Dispatch
@@ -42,6 +42,7 @@ from core.runs.shelf import Shelf
 from core.runs.spending import Spending
 from core.runs.steering import at_hand, is_contract
 from core.runs.stuck import Stuck
+from core.runs.summaries import Summaries
 from core.runs.turn import Attachment, Message, Run, Status, Turn
 from core.store import Store
 from core.texts import t
@@ -93,6 +94,7 @@ class Runner:
         self.router = Router(config, store, self.quota, self.circuits)
         self.patience = retry.Patience()
         self._desk = Desk(models, self.router, self.quota, self.circuits, self.spending)
+        self.summaries = Summaries(store, bus, self._desk, lambda: identity.language)
         self._services = {} if services is None else services
         self._active: dict[str, _Active] = {}
 
@@ -101,13 +103,14 @@ class Runner:
         """Runs a former process left unfinished are lost; runs of this one end before the block is left."""
         if lost := await history.lose_unfinished(self._store):
             log.info("%d runs of the former process were lost", lost)
-        try:
-            yield
-        finally:
-            active = list(self._active.values())
-            for one in active:
-                one.work.cancel()
-            await asyncio.gather(*(one.closed.wait() for one in active))
+        async with self.summaries.open():
+            try:
+                yield
+            finally:
+                active = list(self._active.values())
+                for one in active:
+                    one.work.cancel()
+                await asyncio.gather(*(one.closed.wait() for one in active))
 
     def active(self) -> list[Run]:
         """The runs that are going on, the oldest first."""
@@ -162,6 +165,7 @@ class Runner:
                 text=run.text,
             )
         )
+        self.summaries.after(run)
 
     async def _answer(self, run: Run) -> None:
         limit = run.turn.timeout_s or (SEALED_S if run.turn.sealed else None)
@@ -273,7 +277,7 @@ class Runner:
             return []
         if turn.previous or not turn.thread:
             return list(turn.previous)
-        return await compaction.conversation(self._store, turn.thread, before_run=run.id)
+        return await summaries.conversation(self._store, turn.thread, run.id)
 
     async def _messages(self, run: Run, before: list[Message]) -> list[dict[str, Any]]:
         turn = run.turn
