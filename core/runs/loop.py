@@ -244,7 +244,15 @@ class Loop:
         if circle is None or self.decides:
             return
         found = {"kind": str(circle.kind), "tool": circle.tool, "times": circle.times}
-        await self.record("stuck", {**found, "closes": self.stuck.over})
+        await self.record(
+            "stuck",
+            {
+                "circle": str(circle.kind),
+                "tool": circle.tool,
+                "times": circle.times,
+                "closes": self.stuck.over,
+            },
+        )
         self.emit(StuckAbort if self.stuck.over else StuckDetected, found)
         if not self.stuck.over:
             self._tell(circle.note)
