@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bridge.simulator.bot_text import parse_html, units
-from core.channels.telegram_format import clean, measure, pieces, without_thinking
+from core.channels.telegram_format import clean, measure, pieces
+from core.runs.spoken import without_thinking
 
 
 def checked(text: str, *, markup: bool = True, first: int = 4096) -> list[str]:
