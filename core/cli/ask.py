@@ -22,6 +22,7 @@ MAX_ARGS = 200
 @click.option("--model", help=say("exec.model"))
 @click.option("--max-tokens", type=click.IntRange(min=1), help=say("exec.max_tokens"))
 @click.option("--project", default="default", help=say("exec.project"))
+@click.option("--contract", is_flag=True, help=say("exec.contract"))
 @json_option
 @verb
 async def ask(
@@ -30,6 +31,7 @@ async def ask(
     model: str | None,
     max_tokens: int | None,
     project: str,
+    contract: bool,
     as_json: bool,
 ) -> None:
     text = _read(" ".join(prompt))
@@ -37,6 +39,7 @@ async def ask(
         raise NotFound(say("exec.no_agent", agent=agent))
     body = {"prompt": text, "channel": "cli", "model": model, "maxTokens": max_tokens}
     body |= {"canAsk": True} if attached() else {}
+    body |= {"completionContract": True} if contract else {}
     body = {name: value for name, value in body.items() if value is not None}
     async with app() as client:
         name = (await client.get("/api/identity"))["agent_name"]
@@ -95,6 +98,12 @@ def _show(frame: dict[str, Any], name: str) -> None:
         click.echo(f"→ tool  {frame['trace']['tool']} {_args(frame['trace']['args'])}", err=True)
     elif kind == "engine_failed":
         click.echo(f"! {frame['model']}: {frame['reason']}", err=True)
+    elif kind == "judge_verdict":
+        score = say("exec.no_score") if frame["score"] is None else f"{frame['score']:.2f}"
+        click.echo(say("exec.judge", score=score, reasoning=frame["reasoning"]), err=True)
+    elif kind in {"stuck_detected", "stuck_abort"}:
+        words = "exec.stuck" if kind == "stuck_detected" else "exec.closes"
+        click.echo(say(words, tool=frame["tool"]), err=True)
     elif kind == "file":
         click.echo(f"→ file  {frame['name']}  /api/media/{frame['media_id']}", err=True)
 

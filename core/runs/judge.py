@@ -18,6 +18,7 @@ from core.runs.prompt import neutral
 from core.runs.selection import unattended
 from core.runs.spoken import without_thinking
 from core.runs.steering import is_contract
+from core.runs.targets import PRACTICE, parse
 from core.runs.turn import Call, Ending, Run
 from core.settings import Judge as Settings
 
@@ -140,6 +141,8 @@ class Judge:
         """The note with which the turn goes on; empty when it is accepted as it is."""
         if self._rounds >= self.settings.max_iterations or not due(self.settings, self.run, text):
             return ""
+        if parse(self.run.target).provider == PRACTICE and not self.settings.model:
+            return ""  # no model answered, and none is there to judge
         verdict, target = await self._ask(text)
         self._rounds += 1
         passed = verdict.passed(self.settings.success_threshold)
