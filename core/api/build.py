@@ -8,11 +8,19 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-<<<<<<< HEAD
-from core.api import approvals, chat, devices, docs, models, problems, projects, routes, runs, telegram
-=======
-from core.api import chat, devices, docs, models, problems, projects, routes, routing, runs, telegram
->>>>>>> main
+from core.api import (
+    approvals,
+    chat,
+    devices,
+    docs,
+    models,
+    problems,
+    projects,
+    routes,
+    routing,
+    runs,
+    telegram,
+)
 from core.api.access import Access
 from core.api.feed import Feed
 from core.app import App
@@ -33,11 +41,7 @@ def build(app: App, access: Access, feed: Feed) -> FastAPI:
         redirect_slashes=False,
     )
     api.state.apx, api.state.access, api.state.feed = app, access, feed
-<<<<<<< HEAD
-    for module in (routes, chat, devices, runs, models, projects, telegram, approvals):
-=======
-    for module in (routes, chat, devices, runs, models, routing, projects, telegram):
->>>>>>> main
+    for module in (routes, chat, devices, runs, models, routing, projects, telegram, approvals, approvals):
         api.include_router(module.router)
     for router in app.routers:
         api.include_router(router if isinstance(router, APIRouter) else router())
