@@ -29,8 +29,10 @@ HEAVY = re.compile(r"site-packages/(tiktoken|tokenizers|litellm)/")
 
 
 def environment(home: Path) -> dict[str, str]:
+    # A fresh install has its compiled files after the first start; what keeps them from being written is not ours.
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {
-        **os.environ,
+        **kept,
         "APX_HOME": str(home),
         "PYTHONPATH": str(ROOT),
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",

@@ -41,7 +41,7 @@ def build(app: App, access: Access, feed: Feed) -> FastAPI:
         redirect_slashes=False,
     )
     api.state.apx, api.state.access, api.state.feed = app, access, feed
-    for module in (routes, chat, devices, runs, models, routing, projects, telegram, approvals, approvals):
+    for module in (routes, chat, devices, runs, models, routing, projects, telegram, approvals):
         api.include_router(module.router)
     for router in app.routers:
         api.include_router(router if isinstance(router, APIRouter) else router())

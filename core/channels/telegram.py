@@ -9,13 +9,14 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from core.channels import telegram_buttons, telegram_people
 from core.channels.telegram_intake import ButtonPress, Intake, Taker
 from core.channels.telegram_out import Sender
 from core.channels.telegram_poll import Poller, Timing
-from core.channels.telegram_wire import Line, guard_logs
+from core.channels.telegram_wire import Line, connected, guard_logs
 from core.errors import Invalid, NotConfigured, NotFound
 from core.events import ChannelState, ConfigChanged
 from core.message import Message, Receipt
@@ -41,7 +42,7 @@ class Connection:
         self._telegram = telegram
 
         def line() -> Line:
-            return Line(token, api_base, poll_s=timing.poll_s, slack_s=timing.slack_s)
+            return connected(token, api_base, poll_s=timing.poll_s, slack_s=timing.slack_s)
 
         # Its own connection, so that a poll that is thrown away takes no message with it.
         self.line = line()
@@ -152,7 +153,8 @@ class Telegram:
     async def open(self) -> AsyncIterator[None]:
         """Connected as configured until the block is left."""
         leave = self.app.bus.subscribe(ConfigChanged, self._config_changed)
-        await self._follow()
+        # Beside the start: connecting imports a large library, and nobody waits for a bot.
+        self._look.set()
         task = asyncio.create_task(self._keep_following())
         task.add_done_callback(_log_bug)
         try:
@@ -186,6 +188,7 @@ class Telegram:
                 why.setdefault(name, t("telegram.no_channel", self.app.identity.language, channel=name))
         for name, (token, api_base, first) in wanted.items():
             if name not in self.connections:
+                await asyncio.to_thread(import_module, "core.channels.telegram_bot")
                 connection = Connection(self, name, token, api_base, first=first, timing=self._timing)
                 stack = AsyncExitStack()
                 await stack.enter_async_context(connection.open())

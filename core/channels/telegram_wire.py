@@ -1,30 +1,15 @@
-"""The one place that speaks to a Bot API: what was answered, what was not, and never the token in a sentence.
+"""What is said over the wire to a Bot API, without the library that says it: `telegram_bot` is imported when a
+bot is connected, because it takes longer to import than the rest of the start.
 
-Results are taken as they come and not made into the library's objects: a server that leaves a field out has
-still done what it was asked.
+What was answered, what was not, and never the token in a sentence.
 """
 
-import asyncio
 import json
 import logging
 import re
-import ssl
-from functools import cache
-from typing import Any
-
-import httpx
-from telegram import Bot, InputFile
-from telegram.error import TelegramError
-from telegram.request import HTTPXRequest, RequestData
+from typing import Any, Protocol
 
 _TOKEN = re.compile(r"(?<!\d)\d{5,}:[A-Za-z0-9_-]{10,}|(?<=/bot)[^/\s\"']+(?=/)")
-_NEVER_SENT = (
-    httpx.ConnectError,
-    httpx.ConnectTimeout,
-    httpx.PoolTimeout,
-    httpx.UnsupportedProtocol,
-    httpx.ProxyError,
-)
 LOGGERS = ("httpx", "httpcore.connection", "httpcore.http11", "telegram.Bot", "telegram.request.BaseRequest")
 
 
@@ -49,7 +34,7 @@ def guard_logs() -> None:
         logging.getLogger(name).addFilter(_FILTER)
 
 
-class BotError(TelegramError):
+class BotError(Exception):
     """A request that did not work. `status` 0: no answer came; `effect` False: it certainly did nothing."""
 
     def __init__(
@@ -68,7 +53,7 @@ class BotError(TelegramError):
         self.moved_to = moved_to
 
 
-def _answered(status: int, payload: bytes) -> BotError:
+def answered(status: int, payload: bytes) -> BotError:
     try:
         body = json.loads(payload)
     except ValueError:
@@ -89,73 +74,28 @@ def _answered(status: int, payload: bytes) -> BotError:
     )
 
 
-class _Request(HTTPXRequest):
-    """Tells a refusal from silence, and silence before the request went out from silence after."""
-
-    async def do_request(
-        self, url: str, method: str, request_data: RequestData | None = None, *args: Any, **timeouts: Any
-    ) -> tuple[int, bytes]:
-        try:
-            status, payload = await super().do_request(url, method, request_data, *args, **timeouts)
-        except TelegramError as error:
-            cause = error.__cause__
-            effect = not isinstance(cause, _NEVER_SENT)
-            # The cause holds the address, so it is not chained.
-            raise BotError(type(cause or error).__name__, effect=effect) from None
-        if status >= 300:
-            raise _answered(status, payload)
-        return status, payload
-
-
-@cache
-def _trust() -> ssl.SSLContext:
-    # Reading the certificates takes tens of milliseconds, and every connection pool would do it again.
-    return httpx.create_ssl_context()
-
-
-def _request(connections: int, **timeouts: Any) -> _Request:
-    return _Request(connections, connect_timeout=10, httpx_kwargs={"verify": _trust()}, **timeouts)
-
-
-class Line(Bot):
-    """One bot at one server. `call` asks any method and answers with the bare result."""
-
-    def __init__(self, token: str, api_base: str, *, poll_s: float, slack_s: float) -> None:
-        base = api_base.rstrip("/")
-        # Apart, so that a poll that hangs never holds up a message.
-        super().__init__(
-            token,
-            base_url=f"{base}/bot",
-            base_file_url=f"{base}/file/bot",
-            request=_request(4, read_timeout=30, write_timeout=30, media_write_timeout=60),
-            get_updates_request=_request(1, read_timeout=poll_s + slack_s, write_timeout=10),
-        )
+class Line(Protocol):
+    """One bot at one server. `call` asks any method and answers with the bare result, or raises `BotError`."""
 
     async def call(self, method: str, **values: Any) -> Any:
-        """The result of a Bot API method, or `BotError`."""
-        try:
-            return await self._post(method, values)
-        except BotError:
-            raise
-        except TelegramError as error:
-            # It was answered with a success that cannot be read.
-            raise BotError(str(error), effect=True) from None
+        """The result of a Bot API method."""
 
     async def fetch(self, file_id: str, max_bytes: int) -> bytes:
         """The bytes of a file that somebody sent to the bot."""
-        found = await self.call("getFile", file_id=file_id)
-        path = str(found.get("file_path", "")) if isinstance(found, dict) else ""
-        if not path or (isinstance(found.get("file_size"), int) and found["file_size"] > max_bytes):
-            raise BotError("The server does not hand this file out.", status=400)
-        url = path if path.startswith("http") else f"{self.base_file_url}/{path.lstrip('/')}"
-        _, data = await self._request[1].do_request(url, "GET")
-        return data
 
     async def hang_up(self) -> None:
         """Close the connections."""
-        await asyncio.gather(*(request.shutdown() for request in self._request))
 
 
-def upload(data: bytes, name: str) -> InputFile:
+def connected(token: str, api_base: str, *, poll_s: float, slack_s: float, answer_s: float = 30.0) -> Line:
+    """A bot's line; an answer is waited for `answer_s`. The first one imports the library."""
+    from core.channels.telegram_bot import BotLine
+
+    return BotLine(token, api_base, poll_s=poll_s, slack_s=slack_s, answer_s=answer_s)
+
+
+def upload(data: bytes, name: str) -> Any:
     """Bytes as a file of a request."""
+    from core.channels.telegram_bot import InputFile
+
     return InputFile(data, filename=name)

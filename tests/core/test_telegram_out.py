@@ -19,7 +19,7 @@ from bridge.simulator.bot_faults import (
 from core.channels import telegram_out
 from core.channels.telegram import send_test, status
 from core.channels.telegram_out import dimensions, is_photo
-from core.channels.telegram_wire import BotError, Line, redacted
+from core.channels.telegram_wire import BotError, connected, redacted
 from core.events import ChannelState
 from core.outbox import Button, Message, Receipt
 from tests.core.telegram_kit import OWNER, TOKEN, Desk, desk, talking
@@ -79,10 +79,10 @@ async def test_an_ambiguous_send_is_unknown_and_not_repeated(tmp_path: Path, fau
 
 async def test_an_answer_that_never_comes_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with bot_api(TOKEN) as api:
-        line = Line(TOKEN, api.base_url, poll_s=1, slack_s=1)
+        line = connected(TOKEN, api.base_url, poll_s=1, slack_s=1, answer_s=0.1)
         api.script("sendMessage", hang())
         with pytest.raises(BotError) as silence:
-            await line._post("sendMessage", {"chat_id": 7, "text": "x"}, read_timeout=0.1)
+            await line.call("sendMessage", chat_id=7, text="x")
         assert silence.value.effect
         await line.hang_up()
 
