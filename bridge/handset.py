@@ -44,6 +44,7 @@ class Handset:
         self._bus = bus
         self._turn = asyncio.Lock()
         self._told: tuple[str, str] | None = None
+        self._let_go_at = float("-inf")  # the loop's time of our last touch
 
     @property
     def target(self) -> Target:
@@ -118,6 +119,7 @@ class Handset:
             finally:
                 # Shielded: leaving WhatsApp in front would make the phone go quiet.
                 await asyncio.shield(self._restore(hold))
+                self._let_go_at = asyncio.get_running_loop().time()
 
     async def _free(self, phone: Phone, owner_wait_s: float) -> Condition:
         """What the phone is doing, once its owner is not in the middle of something."""
@@ -127,13 +129,18 @@ class Handset:
             raise PhoneUnreachable(
                 "whatsapp_missing", f"{self.target.package} is not installed on the phone."
             )
-        while in_use(condition):
+        while self._in_use(condition):
             left = deadline - asyncio.get_running_loop().time()
             if left <= 0:
                 raise PhoneUnreachable("busy", "The owner is using the phone.")
             await asyncio.sleep(min(LOOK_AGAIN_S, left))
             condition = await phone.probe()
         return condition
+
+    def _in_use(self, condition: Condition) -> bool:
+        """Whether the owner is using the phone: a touch counts only if it came after our own last one."""
+        since_ours_s = asyncio.get_running_loop().time() - self._let_go_at
+        return in_use(condition) and (condition.idle_s or 0.0) < since_ours_s - 1.0
 
     async def _open(self, hold: Hold) -> None:
         hold.woken = hold.before is not None and hold.before.awake is False
