@@ -64,7 +64,11 @@ class Handset:
         return await (await self.adb()).devices()
 
     async def phone(self) -> Phone:
-        """The pinned phone, without holding it: only for looking."""
+        """The pinned phone, without holding it: only for looking. Without a choice adb is not even asked."""
+        if not self.target.serial:
+            raise PhoneUnreachable(
+                "not_configured", "No phone has been chosen yet. Choose one with `apx phone use`."
+            )
         return Phone(await self.adb(), self.target)
 
     async def look(self) -> tuple[str, Condition | None, str]:

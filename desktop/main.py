@@ -39,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     home = Home(Path(options.home).expanduser().absolute()) if options.home else Home.find()
     QGuiApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
     app = QApplication(sys.argv[:1])
+    sys.setswitchinterval(0.0005)  # what is imported beside the loop leaves it room to paint
     app.setApplicationName("apx")
     app.setDesktopFileName("apx")
     app.setQuitOnLastWindowClosed(False)  # closing the window leaves the mascot
