@@ -14,6 +14,7 @@ from core.errors import ApxError
 from core.events import Event, JudgeBudgetExhausted, JudgeVerdict
 from core.runs import auxiliary
 from core.runs.attempts import Desk, Record
+from core.runs.gate import STEERING
 from core.runs.prompt import neutral
 from core.runs.selection import unattended
 from core.runs.spoken import without_thinking
@@ -28,8 +29,6 @@ ITEM_CHARS = 160
 ANSWER_CHARS = 4000
 # One step to act and the one that is kept for the closing message.
 ROUND_STEPS = 2
-# Calls that steer the turn are no work.
-STEERING = frozenset({"discover_tools", "finish", "ask_questions"})
 
 SYSTEM = (
     "You check whether an assistant did what it was asked. You are given the request, the last tool calls of the turn "
@@ -71,7 +70,7 @@ def due(settings: Settings, run: Run, text: str) -> bool:
     """Whether this ending is one that a judge looks at: work was done, and it does not wait for the owner."""
     turn = run.turn
     if turn.sealed or not turn.judged or not any(call.tool not in STEERING for call in run.calls):
-        return False
+        return False  # calls that only steer the turn are no work
     if is_contract(turn):
         return settings.enabled and run.ending is Ending.FINISH
     return settings.continue_unfinished and run.ending is Ending.ANSWER and not asks(text)
