@@ -110,8 +110,9 @@ async def test_a_thread_of_sixty_lines_goes_along_and_a_longer_one_with_a_gap(he
     await here.runner.run(turn("now"))
     told = here.server.requests[0].body["messages"]
     assert (len(told), told[1]["content"], told[-1]["content"]) == (62, "0", "now")
+    await here.runner.summaries.settled()  # its summary was no summary
     await here.runner.run(turn("again"))
-    told = here.server.requests[1].body["messages"]
+    told = here.server.requests[2].body["messages"]
     assert [one["content"] for one in told[1:5]] == [
         "0",
         "1",
