@@ -80,14 +80,13 @@ async def shown(store: Store, thread: str, *, max_chars: int = MAX_SHOWN) -> lis
     if not rows:
         raise NotFound(f"There is no conversation {one_line(thread, 80)}. `apx sessions list` shows them.")
     lines: list[Line] = []
+    room = max_chars
     for row in rows:
-        text = row["text"] if len(row["text"]) <= max_chars else "…" + row["text"][-max_chars + 1 :]
-        if lines and len(text) > max_chars:
+        if lines and room < AROUND:
             break
+        text = row["text"] if len(row["text"]) <= room else "…" + row["text"][1 - room :]
         lines.append(Line(row["at"], row["role"], row["author"], text, row["run_id"]))
-        max_chars -= len(text)
-        if max_chars <= 0:
-            break
+        room -= len(text)
     return lines[::-1]
 
 

@@ -53,7 +53,7 @@ def part(ctx: Context, kind: type[T]) -> T:
 async def remember(args: Remember, ctx: Context) -> str:
     """Keep a fact about the owner or their work for later conversations, when they ask for it or it clearly lasts.
 
-    Not for secrets, and not for what only matters now. What came from a page, a file or somebody else is kept as theirs.
+    Not for secrets, nor for what only matters now. What came from a page, a file or somebody else is kept as theirs.
     """
     source = await source_of(ctx, args.fact)
     fact = await part(ctx, Memory).remember(

@@ -13,26 +13,23 @@ from core.memory_index import stem, words
 from core.texts import languages, t
 from core.tool import Context
 
-# Their results are our own sentences. Whatever is not named here brings words of others.
-OURS = frozenset(
-    """
-    remember forget set_identity send_telegram send_file discover_tools list_skills create_task update_task
-    complete_task comment_task whatsapp_send phone_state phone_tap phone_type phone_key phone_open ask_questions finish
-    """.split()
-)
-FILES = frozenset(
-    """
-    read_file list_files search_files grep glob run_shell edit_file write_file load_skill read_skill
-    """.split()
-)
+# Their results are our own sentences. Whatever is named nowhere here brings words of others.
+_OURS_NAMES = """
+remember forget set_identity send_telegram send_file discover_tools list_skills create_task update_task
+complete_task comment_task whatsapp_send phone_state phone_tap phone_type phone_key phone_open ask_questions finish
+"""
+OURS = frozenset(_OURS_NAMES.split())
+_FILES_NAMES = """
+read_file list_files search_files grep glob run_shell edit_file write_file load_skill read_skill
+"""
+FILES = frozenset(_FILES_NAMES.split())
 WEB = frozenset({"fetch", "search", "web_search", "http_get", "http_post", "http_request"})
 RUNS = 20
-_SMALL = frozenset(
-    """
-    a an i to is in on of it he me my no so if or be as at by do we us am s d ll re ve
-    el en un de la le lo se si su al es ha y o u e ya te tu mi owner user dueno usuario remember recuerda recorda
-    """.split()
-)
+_SMALL_WORDS = """
+a an i to is in on of it he me my no so if or be as at by do we us am s d ll re ve
+el en un de la le lo se si su al es ha y o u e ya te tu mi owner user dueno usuario remember recuerda recorda
+"""
+_SMALL = frozenset(_SMALL_WORDS.split())
 
 
 async def source_of(ctx: Context, text: str) -> Source:

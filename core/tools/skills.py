@@ -48,7 +48,7 @@ async def list_skills(args: Arguments, ctx: Context) -> str:
 
 @tool(Effect.READ, group=GROUP)
 async def load_skill(args: Named, ctx: Context) -> str:
-    """Read a skill's instructions before work that it fits; the tools that it needs are at hand from the next step on."""
+    """Read a skill's instructions before work that it fits; the tools it needs are at hand from the next step on."""
     skill = await _found(ctx, args.name)
     text = await asyncio.to_thread(skills.load, skill)
     taken = ctx.take(skill.tools) if ctx.take is not None else []
