@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.runs.prompt import neutral
+from core.neutral import neutral
 from core.runs.request import CUT
 from core.runs.turn import Message
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from core.errors import ApxError
 from core.events import Event, JudgeBudgetExhausted, JudgeVerdict
+from core.neutral import neutral
 from core.runs import auxiliary
 from core.runs.attempts import Desk, Record
 from core.runs.gate import STEERING
-from core.runs.prompt import neutral
 from core.runs.selection import unattended
 from core.runs.spoken import without_thinking
 from core.runs.steering import is_contract

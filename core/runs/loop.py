@@ -11,11 +11,11 @@ from typing import Any
 
 from core.errors import Unavailable
 from core.events import Event, StuckAbort, StuckDetected
+from core.neutral import neutral
 from core.runs import compaction, steering
 from core.runs.attempts import Attempts, Record
 from core.runs.budget import Budget
 from core.runs.judge import Judge
-from core.runs.prompt import neutral
 from core.runs.prose import recover
 from core.runs.request import CUT, Reply, ToolCall
 from core.runs.spoken import without_thinking
