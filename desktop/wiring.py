@@ -12,9 +12,8 @@ from core.channels.telegram import confirm_claim
 from core.channels.telegram_people import claim_of
 from core.errors import Refused
 from core.events import ChannelState, ConfigChanged, ConfigRejected, IdentityChanged, OwnerClaimed, PhoneState
-from core.runs.dispatch import Approval
-from desktop import records
-from desktop.approvals import Approvals
+from core.runs.approvals import Approvals
+from desktop import approvals, records
 from desktop.chat import THREAD
 from desktop.phone import TONES, Known, PhoneScreen
 from desktop.questions import Question
@@ -51,7 +50,6 @@ class Desk:
     def __init__(self, app: "App", stage: Stage, door: "Door") -> None:
         self.app, self.stage, self.door = app, stage, door
         self.words = stage.words
-        self.approvals = Approvals(stage.words)
         self._connections: list[Callable[[], object]] = []
 
     async def open(self) -> None:
@@ -59,8 +57,6 @@ class Desk:
         app, stage = self.app, self.stage
         self._screens()
         stage.feed.listen(app.bus)
-        if app.runner.ask is None:
-            app.runner.ask = self._ask
         stage.questions.serve(self.questions, self.answer)
         self._speak()
         self._introduce()
@@ -132,15 +128,31 @@ class Desk:
 
     # what the screens ask for
 
-    async def _ask(self, approval: Approval) -> bool:
-        return await self.approvals.ask(approval)
-
     async def questions(self) -> list[Question]:
-        return [*self.approvals.open(), *await records.questions(self.app.store)]
+        return [*await self._permissions(), *await records.questions(self.app.store)]
+
+    async def _permissions(self) -> list[Question]:
+        """The open ones; those that were on the screen and are decided elsewhere leave their ending there."""
+        asked, questions = self._asked(), self.stage.questions
+        if asked is None:
+            return []
+        agent = self.app.identity.now.agent_name
+        waiting = [approvals.question(one, self.words, agent) for one in await asked.open_ones()]
+        gone = {one.id for one in questions.open if one.kind == "permission"} - {one.id for one in waiting}
+        for id in gone:
+            one = await asked.find(id)
+            if one.decided_by != "desktop":
+                questions.end(id, *approvals.ending(one, asked.sentence(one), self.words))
+        return waiting
+
+    def _asked(self) -> Approvals | None:
+        found: Approvals | None = self.app.services.get(Approvals)
+        return found
 
     async def answer(self, question_id: str, choice: str, text: str) -> None:
-        if self.approvals.holds(question_id):
-            self.approvals.answer(question_id, choice == "allow")
+        asked = self._asked()
+        if asked is not None and choice in approvals.CHOICES:
+            await asked.decide(question_id, choice, by="desktop")
         else:
             await self.door.answer(question_id, choice, text)
 
