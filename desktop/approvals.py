@@ -1,7 +1,9 @@
 """Permissions that wait for the owner, as the screens ask them: read from the core, answered once."""
 
+import json
+from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from desktop.questions import Question
 from desktop.words import Words
@@ -48,3 +50,13 @@ def ending(one: "Pending", sentence: str, words: Words) -> tuple[str, str]:
         return sentence, ""
     where = words.known(f"channel.{one.decided_by}", one.decided_by)
     return words(f"card.ended.{one.state}", where=where), "accent" if one.state == "approved" else "danger"
+
+
+def command(args: Mapping[str, Any]) -> str:
+    """Arguments as people read them: a single text as itself, more of them by name."""
+    if len(args) == 1 and isinstance(only := next(iter(args.values())), str):
+        return only
+    return "\n".join(
+        f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        for name, value in args.items()
+    )

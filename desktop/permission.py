@@ -4,86 +4,25 @@ It counts down to the moment when no answer is a no, and says how it ended when 
 """
 
 import asyncio
-import re
 from datetime import UTC, datetime
+from functools import partial
 
-from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtGui import (
-    QFontMetricsF,
-    QResizeEvent,
-    QShowEvent,
-    QSyntaxHighlighter,
-    QTextCharFormat,
-    QTextDocument,
-)
-from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QSizePolicy
 
 from core.errors import ApxError
-from desktop import pieces, theme
+from desktop import pieces
+from desktop.code import Code
 from desktop.flow import Wrap
 from desktop.questions import Answer, Question
 from desktop.slots import slot
 from desktop.words import Words
 
-HIDDEN = re.compile("⟨U\\+[0-9A-F]{4,6}⟩")
-EDGES = 22  # above and below the text of a command
 CHOICES = (("approve", "primary"), ("always", ""), ("deny", "danger"))
 
 
-class _Hidden(QSyntaxHighlighter):
-    """Signs that cannot be seen stand out by their numbers."""
-
-    def __init__(self, document: QTextDocument) -> None:
-        super().__init__(document)
-        theme.current().changed.connect(self.rehighlight)
-
-    def highlightBlock(self, text: str) -> None:
-        look = QTextCharFormat()
-        look.setForeground(theme.color("danger"))
-        look.setBackground(theme.color("danger-soft"))
-        for found in HIDDEN.finditer(text):
-            self.setFormat(found.start(), len(found.group()), look)
-
-
-class Command(QPlainTextEdit):
-    """All of a command, broken wherever the room ends; a long one scrolls and none is cut."""
-
-    def __init__(self, text: str, lines: int) -> None:
-        super().__init__(text)
-        self._lines = lines
-        self.setReadOnly(True)
-        self.setProperty("code", True)
-        self.setWordWrapMode(self.wordWrapMode().WrapAtWordBoundaryOrAnywhere)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setTabChangesFocus(True)
-        self.document().setDocumentMargin(0)
-        self._mark = _Hidden(self.document())
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        # A plain text document counts its height in lines.
-        lines = int(self.document().size().height())
-        much = lines > self._lines
-        shown = self._lines + 0.5 if much else lines  # half a line says that there is more
-        tall = round(shown * QFontMetricsF(self.font()).lineSpacing()) + EDGES
-        bar = Qt.ScrollBarPolicy.ScrollBarAsNeeded if much else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
-        self.setVerticalScrollBarPolicy(bar)
-        if tall != self.height():
-            self.setFixedHeight(tall)
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(80, 40)
-
-
 class PermissionCard(pieces.Card):
-    """One permission. `give` takes its id and approve, always or deny; the first answer counts, wherever it is given."""
+    """One permission. `give` takes its id and approve, always or deny; the first answer counts, wherever given."""
 
     def __init__(self, question: Question, give: Answer, words: Words, *, small: bool = False) -> None:
         super().__init__("warn", pad=12 if small else 16)
@@ -93,7 +32,7 @@ class PermissionCard(pieces.Card):
         self.what = pieces.Elided(role="strong")
         self.asker = pieces.Elided(role="small")
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
-        self.command = Command(question.draft, 3 if small else 10)
+        self.command = Code(question.draft, 3 if small else 10)
         self.why = pieces.label(question.text, "small", wrap=True)
         self.why.setVisible(bool(question.text) and not (small and question.warnings))
         self.left = pieces.label(role="small")
@@ -110,8 +49,7 @@ class PermissionCard(pieces.Card):
         self.column.addWidget(self.why)
         offered = [(choice, kind) for choice, kind in CHOICES if choice in question.choices]
         self.buttons = {
-            choice: pieces.button(kind, press=lambda choice=choice: self.answer(choice))
-            for choice, kind in offered
+            choice: pieces.button(kind, press=partial(self.answer, choice)) for choice, kind in offered
         }
         self.choices = Wrap(*self.buttons.values(), gap=8)
         below = pieces.row(gap=12)

@@ -15,7 +15,13 @@ from desktop.rail import Rail
 from desktop.words import Words
 
 FOLDS_BELOW = 900
-SCREENS = (("chat", "chat"), ("rounds", "rounds"), ("phone", "phone"), ("settings", "settings"))
+SCREENS = (
+    ("chat", "chat"),
+    ("rounds", "rounds"),
+    ("phone", "phone"),
+    ("activity", "activity"),
+    ("settings", "settings"),
+)
 
 
 class Window(QMainWindow):

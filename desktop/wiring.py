@@ -12,8 +12,12 @@ from core.channels.telegram import confirm_claim
 from core.channels.telegram_people import claim_of
 from core.errors import Refused
 from core.events import ChannelState, ConfigChanged, ConfigRejected, IdentityChanged, OwnerClaimed, PhoneState
+from core.runs import ledger
 from core.runs.approvals import Approvals
-from desktop import approvals, records
+from core.runs.history import transcript
+from core.runs.manifest import manifest
+from desktop import approvals, ran, records
+from desktop.activity import Activity
 from desktop.chat import THREAD
 from desktop.phone import TONES, Known, PhoneScreen
 from desktop.questions import Question
@@ -78,13 +82,14 @@ class Desk:
             disconnect()
         self._connections.clear()
         self.rounds.rest()
+        self.activity.rest()
         self.stage.feed.close()
         self.stage.questions.serve(None, None)
 
     def leave(self) -> None:
         """Let go of the core: the screens that lived on it go too."""
         self.stage.face.close()
-        for key in ("rounds", "phone", "settings"):
+        for key in self.screens:
             self.stage.window.take(key)
 
     def _on(self, signal: Any, told: Callable[..., object]) -> None:
@@ -108,13 +113,29 @@ class Desk:
             choose=self.choose_phone,
             picture=self.door.picture,
         )
+        self.activity = Activity(
+            words,
+            runs=lambda wanted: ran.runs(app.store, wanted),
+            channels=lambda: ran.channels(app.store),
+            read=self.inside,
+            given=lambda run_id: manifest(app.store, run_id),
+            stop=self.stop_run,
+        )
         self.settings = pages.screen(app, words, decide=self.decide)
-        for key, screen in (("rounds", self.rounds), ("phone", self.phone), ("settings", self.settings)):
+        self.screens = {
+            "rounds": self.rounds,
+            "phone": self.phone,
+            "activity": self.activity,
+            "settings": self.settings,
+        }
+        for key, screen in self.screens.items():
             stage.window.put(key, screen)
         self.settings.opened.connect(lambda _: self._show_claim())
         feed = stage.feed
         self._on(feed.rounds_changed, self.rounds.follow)
         self._on(stage.questions.changed, self.rounds.follow)
+        for happened in (feed.run_started, feed.run_closed, feed.tool_finished):
+            self._on(happened, self._run_told)
         self._on(feed.phone_changed, self._phone_told)
         self._on(feed.identity_changed, self._identity_told)
         self._on(feed.config_changed, self._config_told)
@@ -158,6 +179,13 @@ class Desk:
 
     async def find(self, media_id: str) -> Any:
         return await records.media_path(self.app.store, self.app.home, media_id)
+
+    async def inside(self, run_id: str) -> ran.Inside:
+        store = self.app.store
+        return ran.Inside(await transcript(store, run_id), await ledger.attempts(store, run_id))
+
+    def stop_run(self, run_id: str) -> None:
+        self.app.runner.cancel(run_id)
 
     async def start_round(self) -> None:
         if not self.app.config.now.whatsapp.enabled:
@@ -214,6 +242,9 @@ class Desk:
             if self.phone.isVisible():
                 self.phone.refresh()
         self.settings.refresh()
+
+    def _run_told(self, _: object) -> None:
+        self.activity.follow()
 
     def _rejected(self, event: ConfigRejected) -> None:
         self.stage.chat.note(self.words("config.rejected", why=event.why))
