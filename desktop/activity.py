@@ -76,7 +76,7 @@ class Activity(Screen):
         self.search.setMinimumWidth(120)
         self.search.setMaximumWidth(240)
         for choice in (self.state, self.channel):
-            choice.setFixedWidth(150)
+            choice.setFixedWidth(172)
             choice.changed.connect(self._from_start)
             self.bar.addWidget(choice)
         self.bar.addWidget(self.search, 2)

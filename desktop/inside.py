@@ -122,7 +122,8 @@ class RunDetail(Card):
         if not inside.lines:
             self.body.addWidget(pieces.label(self._words("activity.nothing_kept"), "muted", wrap=True))
         for line in inside.lines:
-            self.body.addWidget(self._line(line))
+            if line["kind"] != "failure":  # the attempts below say more about it
+                self.body.addWidget(self._line(line))
         answered = any(line["kind"] in {"assistant", "note"} and line.get("role") for line in inside.lines)
         if one.text and not answered:
             self.body.addWidget(pieces.label(one.text, "error" if one.status == "failed" else "", wrap=True))
@@ -143,9 +144,6 @@ class RunDetail(Card):
             return prose
         if kind == "tool":
             return self._tool(line)
-        if kind == "failure":
-            said = f"{line.get('target', '')}: {line.get('reason', '')}"
-            return pieces.label(said, "small", wrap=True)
         failed = (line.get("meta") or {}).get("status") == "failed"
         return pieces.label(text, "error" if failed else "small", wrap=True)
 
@@ -222,7 +220,7 @@ class _Attempt(QWidget):
 
 
 def _why(row: Mapping[str, Any], words: Words) -> str:
-    reason = str(row.get("reason", ""))
+    reason = str(row.get("reason", "")).rstrip(".") + "."
     key = f"routing.why.{row.get('why', '')}"
     if row.get("action") == "advance" or row.get("why") in {"missing", "advance"}:
         return f"{reason} {words('activity.advanced')}"

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import Refused
 from core.message import Message
+from desktop.settings.accounts import Accounts
 from desktop.settings.identity import IdentityPage
 from desktop.settings.models import ModelsPage
 from desktop.settings.plain import AppearancePage, FilesPage, PermissionsPage, PhonePage
 from desktop.settings.screen import SettingsScreen
+from desktop.settings.spending import SpendingPage
 from desktop.settings.telegram import Claim, TelegramPage
 from desktop.words import Words
 
@@ -55,6 +57,10 @@ def screen(app: "App", words: Words, *, decide: Callable[[Claim, bool], Awaitabl
             ),
             ("phone", lambda: PhonePage(words, now=now, change=writes.change)),
             ("files", lambda: FilesPage(words, now=now, change=writes.change)),
+            (
+                "spending",
+                lambda: SpendingPage(words, now=now, change=writes.change, read=Accounts(app).read),
+            ),
             ("appearance", lambda: AppearancePage(words, now=now, change=writes.change)),
         ),
     )

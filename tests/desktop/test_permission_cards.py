@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 from core.app import App
 from core.channels.approvals import approvals as part
 from core.errors import Refused
+from core.events import ApprovalRequested
 from core.paths import Home
 from core.runs.approvals import Approvals
 from core.runs.dispatch import Approval
@@ -143,7 +144,7 @@ async def app(home: Home) -> AsyncIterator[App]:
         yield app
 
 
-async def test_a_card_is_made_of_what_the_core_keeps(app: App, words: Words, until: Until) -> None:
+async def test_a_card_is_made_of_what_the_core_keeps(app: App, words: Words) -> None:
     asked: Approvals = app.services[Approvals]
     wanted = Approval(
         "apr_9",
@@ -158,9 +159,11 @@ async def test_a_card_is_made_of_what_the_core_keeps(app: App, words: Words, unt
         cwd="/srv",
     )
     task = asyncio.ensure_future(asked.request(wanted))
-    await until(lambda: asked._changed)
-    while not (waiting := await asked.open_ones()):
-        await asyncio.sleep(0)
+    told = asyncio.Event()
+    leave = app.bus.subscribe(ApprovalRequested, lambda _: told.set())
+    await told.wait()
+    leave()
+    waiting = await asked.open_ones()
     made = approvals.question(waiting[0], words, "Roby")
     assert (made.who, made.draft) == ("Run a command", "ls -la")
     assert made.asker == "Roby · Telegram · project work · in /srv"
