@@ -16,7 +16,7 @@ from core.runs import ledger
 from core.runs.approvals import Approvals
 from core.runs.history import transcript
 from core.runs.manifest import manifest
-from desktop import approvals, ran, records
+from desktop import approvals, ran, records, steps
 from desktop.activity import Activity
 from desktop.chat import THREAD
 from desktop.phone import TONES, Known, PhoneScreen
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from desktop.door import Door
 
 PLACE = "desktop.mascot.place"
+GUIDED = "desktop.guide.done"
 
 
 @asynccontextmanager
@@ -72,6 +73,7 @@ class Desk:
         self.rounds.follow()
         await self._claims()
         await self._put_mascot()
+        await self._greet()
         if app.config.problem:
             stage.chat.note(self.words("config.rejected", why=app.config.problem))
         stage.face.tell()
@@ -122,7 +124,11 @@ class Desk:
             stop=self.stop_run,
         )
         self.settings = pages.screen(app, words, decide=self.decide)
+        self.guide = steps.guide(app, words)
+        self.guide.wanted.connect(self._go)
+        self.guide.finished.connect(self._guided)
         self.screens = {
+            "guide": self.guide,
             "rounds": self.rounds,
             "phone": self.phone,
             "activity": self.activity,
@@ -227,6 +233,7 @@ class Desk:
         self._introduce()
         self._show_model()
         self.settings.refresh()
+        self.guide.refresh()
 
     def _config_told(self, event: ConfigChanged) -> None:
         now = self.app.config.now
@@ -242,6 +249,7 @@ class Desk:
             if self.phone.isVisible():
                 self.phone.refresh()
         self.settings.refresh()
+        self.guide.refresh()
 
     def _run_told(self, _: object) -> None:
         self.activity.follow()
@@ -285,6 +293,24 @@ class Desk:
     @slot(QPoint)
     async def _mascot_moved(self, point: QPoint) -> None:
         await records.keep(self.app.store, PLACE, json.dumps([point.x(), point.y()]))
+
+    async def _greet(self) -> None:
+        """Where nothing is set up yet, the first steps are the first thing to see."""
+        if steps.facts(self.app).fresh and not await records.kept(self.app.store, GUIDED):
+            self.stage.window.rail.entries["guide"].show()
+            self.stage.window.open("guide")
+
+    def _go(self, place: str) -> None:
+        key, _, page = place.partition(".")
+        self.stage.window.open(key)
+        if page:
+            self.settings.open(page)
+
+    @slot()
+    async def _guided(self) -> None:
+        self.stage.window.rail.entries["guide"].hide()
+        self.stage.window.open("chat")
+        await records.keep(self.app.store, GUIDED, "1")
 
     async def _put_mascot(self) -> None:
         kept = await records.kept(self.app.store, PLACE)
