@@ -13,12 +13,16 @@ from core.api import (
     chat,
     devices,
     docs,
+    memory,
     models,
     problems,
     projects,
     routes,
     routing,
     runs,
+    sessions,
+    skills,
+    tasks,
     telegram,
 )
 from core.api.access import Access
@@ -41,7 +45,10 @@ def build(app: App, access: Access, feed: Feed) -> FastAPI:
         redirect_slashes=False,
     )
     api.state.apx, api.state.access, api.state.feed = app, access, feed
-    for module in (routes, chat, devices, runs, models, routing, projects, telegram, approvals):
+    for module in (
+        *(routes, chat, devices, runs, models, routing, projects, telegram, approvals),
+        *(memory, sessions, skills, tasks),
+    ):
         api.include_router(module.router)
     for router in app.routers:
         api.include_router(router if isinstance(router, APIRouter) else router())
