@@ -93,6 +93,8 @@ class Guide(Screen):
 
         self.agent = Row(words, "identity.agent_name", Line(), agent)
         self.owner = Row(words, "identity.owner_name", Line(), owner)
+        for row in (self.agent, self.owner):
+            row.setMinimumHeight(64)  # a row of two that wrap does not get the height it needs by itself
         names = pieces.row(self.agent, self.owner, gap=16)
         self.steps["name"].column.addLayout(names)
         self.try_it = pieces.button("primary", press=self._begin_practice)

@@ -20,7 +20,9 @@ SCREENS = (
     ("chat", "chat"),
     ("rounds", "rounds"),
     ("phone", "phone"),
+    ("tasks", "tasks"),
     ("activity", "activity"),
+    ("memory", "memory"),
     ("settings", "settings"),
 )
 

@@ -16,7 +16,7 @@ from core.runs import ledger
 from core.runs.approvals import Approvals
 from core.runs.history import transcript
 from core.runs.manifest import manifest
-from desktop import approvals, ran, records, steps
+from desktop import approvals, kept, ran, records, steps
 from desktop.activity import Activity
 from desktop.chat import THREAD
 from desktop.phone import TONES, Known, PhoneScreen
@@ -83,8 +83,8 @@ class Desk:
         for disconnect in self._connections:
             disconnect()
         self._connections.clear()
-        self.rounds.rest()
-        self.activity.rest()
+        for screen in (self.rounds, self.activity, self.tasks, self.memory):
+            screen.rest()
         self.stage.feed.close()
         self.stage.questions.serve(None, None)
 
@@ -123,6 +123,7 @@ class Desk:
             given=lambda run_id: manifest(app.store, run_id),
             stop=self.stop_run,
         )
+        self.tasks, self.memory = kept.tasks_screen(app, words), kept.memory_screen(app, words)
         self.settings = pages.screen(app, words, decide=self.decide)
         self.guide = steps.guide(app, words)
         self.guide.wanted.connect(self._go)
@@ -131,7 +132,9 @@ class Desk:
             "guide": self.guide,
             "rounds": self.rounds,
             "phone": self.phone,
+            "tasks": self.tasks,
             "activity": self.activity,
+            "memory": self.memory,
             "settings": self.settings,
         }
         for key, screen in self.screens.items():
@@ -142,6 +145,8 @@ class Desk:
         self._on(stage.questions.changed, self.rounds.follow)
         for happened in (feed.run_started, feed.run_closed, feed.tool_finished):
             self._on(happened, self._run_told)
+        self._on(feed.tasks_changed, self.tasks.follow)
+        self._on(feed.memory_changed, self.memory.follow)
         self._on(feed.phone_changed, self._phone_told)
         self._on(feed.identity_changed, self._identity_told)
         self._on(feed.config_changed, self._config_told)
