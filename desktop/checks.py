@@ -74,4 +74,6 @@ class Checklist(QWidget):
             line.addWidget(Chip(self._words(f"checks.{one.level}"), TONES[str(one.level)]))
             self.lines.addLayout(line)
             if one.remedy:
-                self.lines.addWidget(pieces.label(one.remedy, "small", wrap=True))
+                # The window has a place for what the terminal has a command for.
+                remedy = self._words.known(f"checks.remedy.{one.name}", one.remedy)
+                self.lines.addWidget(pieces.label(remedy, "small", wrap=True))
