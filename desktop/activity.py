@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 from PySide6.QtCore import QTimer
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedWidget, QVBoxLayout, QWidget
 
 from core.errors import ApxError
@@ -111,8 +111,11 @@ class Activity(Screen):
         self._typing.setInterval(TYPING_MS)
         self._typing.timeout.connect(self._from_start)
         self.search.textChanged.connect(lambda _: self._typing.start())
-        words.changed.connect(self._soon.start)
+        words.changed.connect(self.follow)
         self.retitle()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
         self.follow()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -120,8 +123,8 @@ class Activity(Screen):
         self._left.setFixedWidth(334 if self.width() >= 860 else 250)
 
     def follow(self) -> None:
-        """Something about a run happened."""
-        if not self._soon.isActive():
+        """Something about a run happened; nobody looks at a list that is not on the screen."""
+        if self.isVisible() and not self._soon.isActive():
             self._soon.start()
 
     def rest(self) -> None:

@@ -221,13 +221,17 @@ class _Attempt(QWidget):
 
 def _why(row: Mapping[str, Any], words: Words) -> str:
     reason = str(row.get("reason", "")).rstrip(".") + "."
-    key = f"routing.why.{row.get('why', '')}"
-    if row.get("action") == "advance" or row.get("why") in {"missing", "advance"}:
+    why = str(row.get("why", ""))
+    if row.get("action") == "advance" or why in {"missing", "advance"}:
         return f"{reason} {words('activity.advanced')}"
+    # The window has a place for what the terminal has a command for.
+    if here := words.known(f"attempt.why.{why}", ""):
+        return f"{reason} {here}"
     try:
-        return f"{reason} {t(key, words.lang, target=row.get('target', ''), next='', reason=reason)}"
+        told = t(f"routing.why.{why}", words.lang, target=row.get("target", ""), next="", reason=reason)
     except KeyError:
         return reason
+    return f"{reason} {told}"
 
 
 def took(seconds: float) -> str:

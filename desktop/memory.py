@@ -19,7 +19,6 @@ from desktop.window import Screen
 from desktop.words import Words
 
 SHOWN = ("known", "owner", "others", "forgotten")
-WIDEST = 860
 
 
 class Fact(Protocol):

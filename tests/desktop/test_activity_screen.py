@@ -102,6 +102,7 @@ def screen(core: Core, words: Words, qtbot: QtBot) -> Activity:
         stop=core.stopped.append,
     )
     qtbot.addWidget(made)
+    made.show()
     return made
 
 
