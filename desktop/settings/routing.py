@@ -96,7 +96,8 @@ class Route(QWidget):
             self._rung(1, told["primary"], said("settings.route.first", by=by), paused)
         for place, rung in enumerate(told["fallback"], 2):
             via = said.known(f"settings.route.via.{rung['via']}", rung["via"])
-            note = said("settings.route.stands_in", list=via, where=rung["granted_by"])
+            where = said.known(f"settings.route.where.{rung['granted_by']}", rung["granted_by"])
+            note = said("settings.route.stands_in", list=via, where=where)
             self._rung(place, rung["target"], note, paused)
         if told["primary"] and not told["fallback"]:
             self.lines.addWidget(pieces.label(said("settings.route.nobody"), "small", wrap=True))
