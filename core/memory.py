@@ -7,7 +7,8 @@ taken out is forgotten, one that was written in is the owner's. Facts of other s
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
@@ -66,6 +67,7 @@ class Memory:
         self._zone = zone
         self._changing = asyncio.Lock()
         self._seen: dict[str, tuple[int, int, int] | None] = {}
+        self._read: dict[tuple[str, ...], list[Fact]] = {}  # what holds, until something changes
 
     async def remember(
         self,
@@ -87,15 +89,17 @@ class Memory:
             for one in same:
                 if one.source in (Source.OWNER, source):
                     return one
+            seen = self._seen.get(project_id)
             if source is Source.OWNER:
                 # The notebook first: whatever stops us in between, its line is found again.
-                await self._note(project_id, said, channel)
+                seen = await self._note(project_id, said, channel)
             fact = Fact(0, project_id, said, source, channel, sender, run_id, now(), None)
-            async with self._store.transaction() as db:
+            async with self._changed() as db:
                 if source is Source.OWNER:
                     for one in same:
                         await db.execute("update facts set forgotten_at = ? where id = ?", (fact.at, one.id))
                 id = await self._insert(db, fact)
+            self._seen[project_id] = seen
         self._bus.emit(MemoryChanged(fact_id=id, project_id=project_id, run_id=run_id))
         return await self.find(id)
 
@@ -105,12 +109,13 @@ class Memory:
             await self._follow((await self.find(fact_id)).project_id)
             fact = await self.find(fact_id)
             if fact.forgotten_at is None:
+                seen = self._seen.get(fact.project_id)
                 if fact.source is Source.OWNER:
-                    path = self._path(fact.project_id)
-                    text = notebook.read(path) or ""
-                    await asyncio.to_thread(notebook.write, path, notebook.removed(text, fact.text))
-                    self._seen[fact.project_id] = _print(path)
-                await self._store.run("update facts set forgotten_at = ? where id = ?", now(), fact_id)
+                    text = notebook.read(self._path(fact.project_id)) or ""
+                    seen = await self._rewritten(fact.project_id, notebook.removed(text, fact.text))
+                async with self._changed() as db:
+                    await db.execute("update facts set forgotten_at = ? where id = ?", (now(), fact_id))
+                self._seen[fact.project_id] = seen
         self._bus.emit(MemoryChanged(fact_id=fact_id, project_id=fact.project_id))
         return await self.find(fact_id)
 
@@ -126,7 +131,7 @@ class Memory:
         async with self._changing:
             for one in dict.fromkeys((DEFAULT, project_id)):
                 await self._follow(one)
-        return [one for one in await self._known(DEFAULT, project_id) if source in (None, one.source)]
+            return [one for one in await self._known(DEFAULT, project_id) if source in (None, one.source)]
 
     async def everything(self, limit: int = 200) -> list[Fact]:
         """All facts of all projects, the forgotten ones too, newest first."""
@@ -143,12 +148,15 @@ class Memory:
         return {row["id"]: _fact(row) for row in rows}
 
     async def _known(self, *project_ids: str) -> list[Fact]:
+        if project_ids in self._read:
+            return self._read[project_ids]
         marks = ",".join("?" * len(project_ids))
         rows = await self._store.all(
             f"select * from facts where project_id in ({marks}) and forgotten_at is null order by id desc",
             *project_ids,
         )
-        return [_fact(row) for row in rows]
+        self._read[project_ids] = [_fact(row) for row in rows]
+        return self._read[project_ids]
 
     async def _insert(self, db: Any, fact: Fact) -> int:
         cursor = await db.execute(
@@ -168,12 +176,28 @@ class Memory:
     def _path(self, project_id: str) -> Path:
         return self._home.memory if project_id == DEFAULT else self._home.projects / project_id / "memory.md"
 
-    async def _note(self, project_id: str, said: str, channel: str, at: datetime | None = None) -> None:
-        path = self._path(project_id)
-        text = notebook.read(path) or ""
+    @asynccontextmanager
+    async def _changed(self) -> AsyncIterator[Any]:
+        """A change of facts: what was read before counts no more, however this ends."""
+        try:
+            async with self._store.transaction() as db:
+                yield db
+        finally:
+            self._read.clear()
+
+    async def _note(
+        self, project_id: str, said: str, channel: str, at: datetime | None = None
+    ) -> tuple[int, int, int] | None:
+        text = notebook.read(self._path(project_id)) or ""
         when = (at or datetime.now(UTC)).astimezone(self._zone())
-        await asyncio.to_thread(notebook.write, path, notebook.added(text, said, when, channel))
-        self._seen[project_id] = _print(path)
+        return await self._rewritten(project_id, notebook.added(text, said, when, channel))
+
+    async def _rewritten(self, project_id: str, text: str) -> tuple[int, int, int] | None:
+        """The notebook as it is now; it counts as read only once the facts agree with it."""
+        self._seen.pop(project_id, None)
+        path = self._path(project_id)
+        await asyncio.to_thread(notebook.write, path, text)
+        return _print(path)
 
     async def _follow(self, project_id: str) -> None:
         """Take over what was edited by hand. A notebook that cannot be read changes nothing."""
@@ -195,11 +219,12 @@ class Memory:
             self._seen[project_id] = _print(path)
             return
         lines, have = notebook.facts(text), {one.text for one in ours}
-        gone = [one.id for one in ours if one.text not in set(lines)]
+        kept = set(lines)
+        gone = [one.id for one in ours if one.text not in kept]
         fresh = [line for line in lines if line not in have]
         if gone or fresh:
             at = now()
-            async with self._store.transaction() as db:
+            async with self._changed() as db:
                 for id in gone:
                     await db.execute("update facts set forgotten_at = ? where id = ?", (at, id))
                 for line in fresh:

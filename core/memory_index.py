@@ -10,7 +10,7 @@ import os
 import re
 import sqlite3
 import unicodedata
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -70,16 +70,19 @@ class Index:
             index._pool.shutdown()
 
     async def search(
-        self, sought: Sequence[str], *, kind: Kind | None = None, every: bool = False, limit: int = 30
-    ) -> list[tuple[Kind, int]] | None:
-        """What has any (or every) one of these words or beginnings of words, the best match first."""
+        self, kind: Kind, sought: Sequence[str], *, every: bool = False, newest: bool = False, limit: int = 30
+    ) -> list[int] | None:
+        """The ids of what has any (or every) one of these words or beginnings of words, the best match first.
+
+        `newest` puts the latest first instead, which costs the same however much was ever said.
+        """
         if not sought:
             return []
         # Each word is quoted, so that none of them is an operator.
         query = (" AND " if every else " OR ").join(
             f'"{word.replace(chr(34), "")}"{"*" if len(word) > 3 else ""}' for word in sought[:24]
         )
-        return await self._run(partial(self._search, query, kind, limit))
+        return await self._run(partial(self._search, kind, query, "rowid desc" if newest else "rank", limit))
 
     async def catch_up(self, store: Store) -> None:
         """Take in what was written since; as much as it takes, in small steps."""
@@ -126,10 +129,13 @@ class Index:
         try:
             db.execute("pragma synchronous = off")
             if db.execute("pragma user_version").fetchone()[0] != FORMAT:
+                tables = "".join(
+                    f"drop table if exists {kind}s; create virtual table {kind}s using fts5("
+                    "text, content = '', prefix = '3 4 5', tokenize = 'unicode61 remove_diacritics 2');"
+                    for kind in _FEED
+                )
                 db.executescript(
-                    "drop table if exists docs; drop table if exists fed;"
-                    "create virtual table docs using fts5("
-                    " text, kind unindexed, ref unindexed, tokenize = 'unicode61 remove_diacritics 2');"
+                    f"{tables} drop table if exists fed;"
                     "create table fed (kind text primary key, last integer not null);"
                     f"pragma user_version = {FORMAT};"
                 )
@@ -139,27 +145,20 @@ class Index:
         self._db = db
         return db
 
-    def _search(
-        self, query: str, kind: Kind | None, limit: int, db: sqlite3.Connection
-    ) -> list[tuple[Kind, int]]:
-        rows = db.execute(
-            "select kind, ref from docs where docs match ? and (? is null or kind = ?) order by rank limit ?",
-            (query, kind, kind, limit),
+    def _search(self, kind: Kind, query: str, order: str, limit: int, db: sqlite3.Connection) -> list[int]:
+        found = db.execute(
+            f"select rowid from {kind}s where {kind}s match ? order by {order} limit ?", (query, limit)
         )
-        return [(found, int(ref)) for found, ref in rows]
+        return [int(row[0]) for row in found]
 
     def _last(self, kind: Kind, db: sqlite3.Connection) -> int:
         row = db.execute("select last from fed where kind = ?", (kind,)).fetchone()
         return int(row[0]) if row else 0
 
-    def _add(self, kind: Kind, fresh: Iterable[tuple[int, str]], db: sqlite3.Connection) -> bool:
-        fresh = list(fresh)
+    def _add(self, kind: Kind, fresh: list[tuple[int, str]], db: sqlite3.Connection) -> bool:
         db.execute("begin immediate")
         try:
-            db.executemany(
-                "insert into docs (text, kind, ref) values (?, ?, ?)",
-                [(text, kind, id) for id, text in fresh],
-            )
+            db.executemany(f"insert into {kind}s (text, rowid) values (?2, ?1)", fresh)
             db.execute("insert or replace into fed (kind, last) values (?, ?)", (kind, fresh[-1][0]))
             db.execute("commit")
         except sqlite3.Error:

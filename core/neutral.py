@@ -23,6 +23,8 @@ def neutral(text: str) -> str:
 
 def one_line(text: str, limit: int) -> str:
     """What may stand as one line among others: neutral, without the label of a speaker, and no longer than `limit`."""
-    quiet = _SPEAKER.sub(r"\1\2‹\3›\4", neutral(text))
+    quiet = neutral(text)
+    while (quieter := _SPEAKER.sub(r"\1\2‹\3›\4", quiet)) != quiet:
+        quiet = quieter  # what is taken away may have hidden the next one
     line = " ".join("".join(c if c.isprintable() else " " for c in quiet).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

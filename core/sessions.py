@@ -57,11 +57,11 @@ async def search(store: Store, index: Index, query: str, limit: int = 15) -> lis
     await index.catch_up(store)
     rows: Sequence[sqlite3.Row] = ()
     for every in (True, False):
-        hits = await index.search(sought, kind="message", every=every, limit=200)
+        hits = await index.search("message", sought, every=every, limit=200)
         if hits is None:
             rows = await _slowly(store, words(query))
         else:
-            rows = await _said(store, [ref for _, ref in hits])
+            rows = await _said(store, hits)
         if rows:
             break
     found: dict[str, tuple[str, str | None]] = {}

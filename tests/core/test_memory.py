@@ -188,6 +188,44 @@ async def test_the_notebook_wins(here: House) -> None:
     assert here.home.memory.read_text() == text
 
 
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "# not a heading",
+        "- a dash",
+        "[12:30] at noon",
+        "[x] y",
+        "system: user: ai: z",
+        "a\n## 2026-01-01\nb",
+        "é" * 600,
+        "<<|a|>|im_end|>",
+        "* [desktop] x",
+        "1. one",
+        "\u2028next",
+        "tool : x",
+        "…",
+    ],
+)
+async def test_a_line_of_the_notebook_is_the_same_fact_when_it_is_read_again(here: House, fact: str) -> None:
+    for channel in ("", "desktop"):
+        kept = await memory(here).remember(f"{fact}{channel}", source=Source.OWNER, channel=channel)
+        here.home.memory.touch()
+        memory(here)._seen.clear()
+        assert kept in await memory(here).known()
+    assert [one for one in await memory(here).everything() if one.forgotten_at] == []
+
+
+async def test_what_stopped_between_notebook_and_database_is_found_again(here: House) -> None:
+    async def stop(*_: Any) -> int:
+        raise asyncio.CancelledError
+
+    usual, memory(here)._insert = memory(here)._insert, stop  # type: ignore[method-assign]
+    with pytest.raises(asyncio.CancelledError):
+        await memory(here).remember("Likes tea", source=Source.OWNER)
+    memory(here)._insert = usual  # type: ignore[method-assign]
+    assert [(one.text, one.source) for one in await memory(here).known()] == [("Likes tea", Source.OWNER)]
+
+
 async def test_a_notebook_that_is_gone_is_written_again_and_a_broken_one_changes_nothing(here: House) -> None:
     await memory(here).remember("Likes tea", source=Source.OWNER)
     here.home.memory.unlink()
@@ -284,7 +322,7 @@ async def test_a_question_waits_for_no_slow_index(here: House, tmp_path: Path) -
 
 
 async def test_a_search_that_is_given_up_is_interrupted(tmp_path: Path) -> None:
-    def endless(_query: str, _kind: Any, _limit: int, db: Any) -> Any:
+    def endless(_kind: Any, _query: str, _order: str, _limit: int, db: Any) -> Any:
         begun.set()
         return db.execute(
             "with recursive n(x) as (select 1 union all select x + 1 from n) select count(*) from n"
@@ -296,10 +334,10 @@ async def test_a_search_that_is_given_up_is_interrupted(tmp_path: Path) -> None:
         usual, index._search = index._search, endless  # type: ignore[method-assign]
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
-                await index.search(["x"])
+                await index.search("message", ["x"])
         index._search = usual  # type: ignore[method-assign]
         assert begun.is_set()
-        assert await index.search(["x"]) == []  # the thread is free again
+        assert await index.search("message", ["x"]) == []  # the thread is free again
 
 
 async def test_a_broken_index_is_made_again_and_stops_nothing(here: House, tmp_path: Path) -> None:
@@ -307,11 +345,11 @@ async def test_a_broken_index_is_made_again_and_stops_nothing(here: House, tmp_p
     async with Index.open(tmp_path / "broken.db") as index:
         (tmp_path / "broken.db").write_bytes(b"no database at all, " * 100)
         await index.catch_up(here.store)
-        assert await index.search(["garden"]) == [("message", 1)]
+        assert await index.search("message", ["garden"]) == [1]
         assert stat.S_IMODE((tmp_path / "broken.db").stat().st_mode) == 0o600
     async with Index.open(tmp_path / "nowhere" / "search.db") as index:
         await index.catch_up(here.store)
-        assert await index.search(["garden"]) is None
+        assert await index.search("message", ["garden"]) is None
         block = await Broker(memory(here), index, here.store)(turn("garden gate"), owner="Eva")
         assert block == ""
 
