@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from core.config import Config
     from core.identity import IdentityFile
     from core.outbox import Outbox
+    from core.runs.budget import Budget
 
 
 class Effect(StrEnum):
@@ -33,7 +34,10 @@ class Effect(StrEnum):
 
 @dataclass(slots=True)
 class Context:
-    """What a running tool may reach. `attach` is None where the channel cannot deliver files."""
+    """What a running tool may reach. `attach` is None where the channel cannot deliver files.
+
+    `budget` is what is left of the run's steps, `offered` which tools it has now: whoever delegates shares both.
+    """
 
     store: Store
     bus: Bus
@@ -45,6 +49,8 @@ class Context:
     run_id: str
     attach: Callable[[Attachment], Awaitable[None]] | None = None
     services: Mapping[type, Any] = field(default_factory=dict)
+    budget: "Budget | None" = None
+    offered: Callable[[], "tuple[Tool, ...]"] = tuple
 
 
 Handler = Callable[[Any, Context], Awaitable[str]]

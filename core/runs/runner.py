@@ -145,7 +145,7 @@ class Runner:
     async def _close(self, run: Run) -> None:
         turn = run.turn
         try:
-            await history.close(self._store, run, author=self._identity.now.agent_name)
+            await history.close(self._store, run, author=turn.answerer or self._identity.now.agent_name)
         finally:
             self._active.pop(run.id).closed.set()
         self._bus.emit(
@@ -211,11 +211,14 @@ class Runner:
             stream=not turn.sealed,
             deadline=deadline,
         )
+        left = budget.Budget(budget.steps(turn.channel, settings, turn.max_iters))
+        context = self._context(run)
+        context.budget, context.offered = left, lambda: tuple(shelf.offered.values())
         return Loop(
             run=run,
             asking=asking,
-            dispatch=Dispatch(shelf.offered, self._context(run), policy, ask, place=place),
-            budget=budget.Budget(budget.steps(turn.channel, settings, turn.max_iters)),
+            dispatch=Dispatch(shelf.offered, context, policy, ask, place=place),
+            budget=left,
             messages=await self._messages(run, before),
             tools=shelf.schemas,
             record=record,
@@ -256,10 +259,12 @@ class Runner:
         if turn.sealed:
             return prompt.messages(turn, turn.system or "")
         settings = self._config.now.super_agent
-        owner = turn.sender == "owner"
+        # Between agents everybody is of the house; only the assistant knows of the owner's other conversations.
+        house = turn.sender == "owner" or turn.channel == "a2a"
+        owner = house and not turn.role
         rows = (
             await self._store.all("select name from projects where id != 'default' order by name")
-            if owner
+            if house
             else []
         )
         text = turn.system or prompt.system(
@@ -267,8 +272,8 @@ class Runner:
             self._identity.now,
             language=self._identity.language,
             target=run.target,
-            role=settings.system,
-            instructions=settings.instructions,
+            role=turn.role or settings.system,
+            instructions="" if turn.role else settings.instructions,
             projects=[row["name"] for row in rows],
             threads=await history.active_threads(self._store, besides=turn.thread) if owner else (),
         )

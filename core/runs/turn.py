@@ -49,6 +49,10 @@ class Turn:
     `tools=None` means the set of the channel. A `sealed` turn has exactly `tools`, its own `system` text, no
     history, no memory; its one tool call ends the run, and nothing it writes is said to anybody.
     `timeout_s` bounds the whole run in seconds.
+
+    Between agents: `answerer` is who answers (empty: the assistant, in a conversation of the owner's), `role` what it
+    is told it is, `depth` how often the work was handed on, `aside` that what it writes is its own note and no
+    answer. `run_id` names the run beforehand, `job_id` the work that it is part of.
     """
 
     text: str
@@ -67,6 +71,12 @@ class Turn:
     system: str | None = None
     sealed: bool = False
     can_ask: bool = False
+    answerer: str = ""
+    role: str = ""
+    depth: int = 0
+    aside: bool = False
+    run_id: str = ""
+    job_id: str = ""
     meta: Mapping[str, Any] = field(default_factory=dict)
 
 
