@@ -9,10 +9,12 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from core.api import (
+    agents,
     approvals,
     chat,
     devices,
     docs,
+    jobs,
     models,
     problems,
     projects,
@@ -41,7 +43,7 @@ def build(app: App, access: Access, feed: Feed) -> FastAPI:
         redirect_slashes=False,
     )
     api.state.apx, api.state.access, api.state.feed = app, access, feed
-    for module in (routes, chat, devices, runs, models, routing, projects, telegram, approvals):
+    for module in (routes, chat, devices, runs, models, routing, projects, telegram, approvals, agents, jobs):
         api.include_router(module.router)
     for router in app.routers:
         api.include_router(router if isinstance(router, APIRouter) else router())

@@ -40,7 +40,7 @@ async def ask(
     body = {name: value for name, value in body.items() if value is not None}
     async with app() as client:
         name = (await client.get("/api/identity"))["agent_name"]
-        pid = await _project(client, project)
+        pid = await client.project(project)
         result: dict[str, Any] | None = None
         async with aclosing(AtTerminal(client)) as terminal:
             async for frame in client.frames(f"/api/projects/{pid}/super-agent/chat/stream", body):
@@ -72,18 +72,6 @@ def _read(given: str) -> str:
     if not text:
         raise click.UsageError(say("exec.no_prompt"))
     return text
-
-
-async def _project(client: Any, named: str) -> str:
-    if named in {"0", "default"}:
-        return "default"
-    rows = (await client.get("/api/projects"))["data"]
-    found = [row["id"] for row in rows if row["id"] == named] or [
-        row["id"] for row in rows if row["name"] == named
-    ]
-    if len(found) != 1:
-        raise NotFound(say("exec.no_project" if not found else "exec.two_projects", project=named))
-    return str(found[0])
 
 
 def _show(frame: dict[str, Any], name: str) -> None:

@@ -18,6 +18,9 @@ VERBS = {
     "spending": "core.cli.routing:spending",
     "run": "core.cli.run:run",
     "approvals": "core.cli.approvals:approvals",
+    "agent": "core.cli.agent:agent",
+    "send": "core.cli.send:send",
+    "jobs": "core.cli.send:jobs",
     "doctor": "core.cli.doctor:doctor",
     "daemon": "core.cli.daemon:daemon",
 }

@@ -200,3 +200,24 @@ async def active_threads(
         threads,
     )
     return [(row["channel"], await conversation(store, row["thread"], limit=lines)) for row in rows]
+
+
+async def between(store: Store, thread: str, me: str, *, limit: int) -> list[Message]:
+    """The last lines of a thread of two agents as one of them remembers it: its own words, notes too, are its answers.
+
+    The other's notes were for itself alone.
+    """
+    rows = await store.all(
+        "select author, text from messages where thread = ? and text != '' and (role != 'note' or author = ?)"
+        " order by id desc limit ?",
+        *(thread, me, limit),
+    )
+    return [Message("assistant" if row["author"] == me else "user", row["text"]) for row in reversed(rows)]
+
+
+async def left_in(store: Store, thread: str, channel: str, author: str, text: str) -> None:
+    """A line that joins a thread and asks nobody for an answer."""
+    await store.run(
+        "insert into messages (thread, channel, author, role, text, at) values (?, ?, ?, 'user', ?, ?)",
+        *(thread, channel, author, text, now()),
+    )

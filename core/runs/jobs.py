@@ -61,7 +61,9 @@ class Job:
     def shown(self) -> dict[str, Any]:
         """As programs read it: who asked is `from`, who works is `to`."""
         values = asdict(self) | {"running_s": self.running_s}
-        return {{"sender": "from", "recipient": "to"}.get(name, name): value for name, value in values.items()}
+        return {
+            {"sender": "from", "recipient": "to"}.get(name, name): value for name, value in values.items()
+        }
 
 
 async def begin(
@@ -130,9 +132,7 @@ async def leave(store: Store, id: str) -> bool:
 
 async def claim(store: Store, id: str) -> bool:
     """Take the waking of a job's asker; whoever comes second gets False."""
-    return bool(
-        await store.run("update jobs set woken_at = ? where id = ? and woken_at is null", now(), id)
-    )
+    return bool(await store.run("update jobs set woken_at = ? where id = ? and woken_at is null", now(), id))
 
 
 async def lose_running(store: Store, result: str) -> int:
@@ -198,9 +198,7 @@ def _where(
     open: bool, project_id: str | None, sender: str | None, recipient: str | None, status: str | None
 ) -> tuple[str, list[str]]:
     if status is not None and status not in set(State):
-        raise Invalid(
-            f"No such status: {status[:40]}. There are: {', '.join(State)}.", fields=("status",)
-        )
+        raise Invalid(f"No such status: {status[:40]}. There are: {', '.join(State)}.", fields=("status",))
     wanted = {"project_id": project_id, "sender": sender, "recipient": recipient, "status": status}
     parts = [f"{name} = ?" for name, value in wanted.items() if value is not None]
     parts += ["status = 'running'"] if open else []
@@ -231,7 +229,7 @@ async def at_work(store: Store) -> list[dict[str, Any]]:
             "running_s": job.running_s,
             "below": [],
         }
-    roots = []
+    roots: list[dict[str, Any]] = []
     for row in rows:
         above = entries.get(row["parent_id"])
         (above["below"] if above else roots).append(entries[row["id"]])

@@ -1,4 +1,4 @@
-"""Who is meant by a name between agents. Many names, one address: the thread of a pair never depends on which was used."""
+"""Who is meant by a name between agents. Many names, one address: a pair has one thread, whichever was used."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -53,11 +53,13 @@ async def resolve(store: Store, identity: Identity, named: str, project_id: str)
     if found := _called(name, elsewhere):
         return Peer(found.slug, found.project_id, found)
     there = ", ".join(sorted({one.slug for one in everybody})) or "none"
-    raise NotFound(f"There is nobody called {name[:60]!r} to write to. Agents: {there}; and the assistant: apx.")
+    raise NotFound(
+        f"There is nobody called {name[:60]!r} to write to. Agents: {there}; and the assistant: apx."
+    )
 
 
 async def sender(store: Store, identity: Identity, named: str, project_id: str | None) -> Peer:
-    """Who writes. Without a project it is found by the name; a name of several projects needs one. Unknown: as it is."""
+    """Who writes, found by the name alone where only one project has it. Unknown names stay as they are."""
     name, _ = split(named)
     if not name:
         raise Invalid("Say who writes.", fields=("from",))
@@ -92,13 +94,17 @@ def thread(project_id: str, one: str, other: str, name: str = "") -> str:
 def role(agent: Agent, identity: Identity, *, project: str, language: str) -> str:
     """What a project's agent is told it is."""
     code = language.replace("_", "-").split("-")[0]
-    return _ROLE.read_text(encoding="utf-8").strip().format(
-        name=agent.name,
-        slug=agent.slug,
-        project=project,
-        owner=identity.owner_name or "the owner",
-        instructions=agent.instructions or "Whatever you are asked.",
-        language=LANGUAGES.get(code, language),
+    return (
+        _ROLE.read_text(encoding="utf-8")
+        .strip()
+        .format(
+            name=agent.name,
+            slug=agent.slug,
+            project=project,
+            owner=identity.owner_name or "the owner",
+            instructions=agent.instructions or "Whatever you are asked.",
+            language=LANGUAGES.get(code, language),
+        )
     )
 
 
@@ -112,7 +118,9 @@ def _called(name: str, among: Sequence[Agent], hint: str = "Name its project.") 
     ):
         if len(fits) > 1:
             where = ", ".join(sorted(one.project_id for one in fits))
-            raise Invalid(f"Several agents are called {name[:60]!r} (projects {where}). {hint}", fields=("project",))
+            raise Invalid(
+                f"Several agents are called {name[:60]!r} (projects {where}). {hint}", fields=("project",)
+            )
         if fits:
             return fits[0]
     return None

@@ -69,6 +69,7 @@ def system(
     role: str = "",
     instructions: str = "",
     projects: Sequence[str] = (),
+    agents: Sequence[str] = (),
     threads: Sequence[tuple[str, Sequence[Message]]] = (),
     at: datetime | None = None,
 ) -> str:
@@ -90,7 +91,11 @@ def system(
         instructions=instructions and f"# Instructions of {owner}\n{instructions}",
         time=clock(identity, at or datetime.now(UTC)),
         target=target,
-        projects=f"Projects: {', '.join(projects)}." if projects else "",
+        projects="\n".join(
+            f"{what}: {', '.join(names)}."
+            for what, names in (("Projects", projects), ("Agents", agents))
+            if names
+        ),
         channel=channel_rules(turn.channel),
         threads=_threads(threads, identity.agent_name),
         note=turn.context_note and f"# Note\n{turn.context_note}",

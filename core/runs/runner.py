@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from core import projects
+from core import agents, projects
 from core.config import Config
 from core.errors import ApxError, ModelUnavailable, NotFound
 from core.events import (
@@ -211,7 +211,7 @@ class Runner:
             stream=not turn.sealed,
             deadline=deadline,
         )
-        left = budget.Budget(budget.steps(turn.channel, settings, turn.max_iters))
+        left = turn.budget or budget.Budget(budget.steps(turn.channel, settings, turn.max_iters))
         context = self._context(run)
         context.budget, context.offered = left, lambda: tuple(shelf.offered.values())
         return Loop(
@@ -267,6 +267,7 @@ class Runner:
             if house
             else []
         )
+        listed = await agents.listed(self._store) if house else ()
         text = turn.system or prompt.system(
             turn,
             self._identity.now,
@@ -275,6 +276,7 @@ class Runner:
             role=turn.role or settings.system,
             instructions="" if turn.role else settings.instructions,
             projects=[row["name"] for row in rows],
+            agents=[f"{one.slug} ({one.name})" for one in listed],
             threads=await history.active_threads(self._store, besides=turn.thread) if owner else (),
         )
         return prompt.messages(turn, text, before)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from core.runs.budget import Budget
     from core.tool import Tool
 
 
@@ -77,6 +78,7 @@ class Turn:
     aside: bool = False
     run_id: str = ""
     job_id: str = ""
+    budget: "Budget | None" = None  # steps shared with whoever delegates
     meta: Mapping[str, Any] = field(default_factory=dict)
 
 
