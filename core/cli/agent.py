@@ -1,6 +1,7 @@
 """`apx agent`: the agents of a project."""
 
 from pathlib import Path
+from urllib.parse import quote
 
 import click
 
@@ -71,7 +72,7 @@ async def add(
 @verb
 async def show(slug: str, project: str, as_json: bool) -> None:
     async with app() as client:
-        one = await client.get(f"/api/projects/{await client.project(project)}/agents/{slug}")
+        one = await client.get(f"/api/projects/{await client.project(project)}/agents/{quote(slug, safe='')}")
     if as_json:
         dump(one)
     else:
@@ -84,5 +85,7 @@ async def show(slug: str, project: str, as_json: bool) -> None:
 @verb
 async def remove(slug: str, project: str) -> None:
     async with app() as client:
-        gone = await client.call("DELETE", f"/api/projects/{await client.project(project)}/agents/{slug}")
+        gone = await client.call(
+            "DELETE", f"/api/projects/{await client.project(project)}/agents/{quote(slug, safe='')}"
+        )
     click.echo(say("agent.removed", name=gone["name"]), err=True)

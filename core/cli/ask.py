@@ -4,6 +4,7 @@ import json
 import sys
 from contextlib import aclosing
 from typing import Any
+from urllib.parse import quote
 
 import click
 
@@ -11,7 +12,6 @@ from core.cli.approvals import AtTerminal, attached
 from core.cli.client import ApiFailed
 from core.cli.output import app, dump, json_option, verb
 from core.cli.words import say
-from core.errors import NotFound
 
 MAX_ARGS = 200
 
@@ -33,14 +33,15 @@ async def ask(
     as_json: bool,
 ) -> None:
     text = _read(" ".join(prompt))
-    if agent:
-        raise NotFound(say("exec.no_agent", agent=agent))
     body = {"prompt": text, "channel": "cli", "model": model, "maxTokens": max_tokens}
     body |= {"canAsk": True} if attached() else {}
     body = {name: value for name, value in body.items() if value is not None}
     async with app() as client:
         name = (await client.get("/api/identity"))["agent_name"]
         pid = await client.project(project)
+        if agent:
+            found = await client.get(f"/api/projects/{pid}/agents/{quote(agent, safe='')}")
+            name, body["agent"] = found["name"], found["slug"]
         result: dict[str, Any] | None = None
         async with aclosing(AtTerminal(client)) as terminal:
             async for frame in client.frames(f"/api/projects/{pid}/super-agent/chat/stream", body):

@@ -279,7 +279,7 @@ class Handover:
                     sender=job.recipient,
                     project_id=job.sender_project,
                     depth=job.depth + 1,
-                    timeout_s=self._life_s,
+                    timeout_s=jobs.LIFE_S,
                     aside=True,
                 ),
             )

@@ -216,7 +216,7 @@ async def test_no_result_wakes_too_and_says_not_to_report_it(
 ) -> None:
     async with team(tmp_path, life_s=1.0 if answer.fault == "hang" else 60) as five:
         woken = five.woken()
-        five.here.server.next(answer)
+        five.here.server.default = by_whom({"Ana": answer})
         handed = await five.hand(background=True)
         await woken
         job = await jobs.find(five.here.store, handed.job.id)

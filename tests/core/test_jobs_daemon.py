@@ -124,6 +124,12 @@ async def test_agents_and_letters_over_http(here: Served) -> None:
     missing = await http.post("/api/send", json=letter | {"to": "zoe"})
     assert missing.status_code == 404
     assert "Agents: ana" in missing.json()["error"]
+    chat = {"prompt": "hi", "agent": "ana"}
+    run_id = (await http.post("/api/projects/0/super-agent/chat", json=chat)).json()["run_id"]
+    row = await here.app.store.one("select thread, answerer from runs where id = ?", run_id)
+    assert tuple(row or ()) == ("api:owner:ana", "ana")
+    nobody = await http.post("/api/projects/0/super-agent/chat", json=chat | {"agent": "zoe"})
+    assert nobody.status_code == 404
     left = await http.post("/api/send", json={"from": "ana", "to": "APX", "body": "for later"})
     assert (left.status_code, left.json()["thread"]) == (201, "a2a:default:ana+super_agent")
     assert (await http.get("/api/jobs", params={"status": "finished"})).status_code == 400
@@ -151,6 +157,8 @@ def test_the_verbs(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert "ana" in apx("agent", "list").stdout
     assert "Count." in apx("agent", "show", "ana").stdout
+    asked = apx("exec", "-a", "ana", "hello")
+    assert (asked.exit_code, asked.stderr.splitlines()[0]) == (0, "Ana · practice:rules")
     said = apx("send", "ana", "apx", "hello", "--deliver")
     assert said.exit_code == 0, said.output
     assert said.stdout.strip()
