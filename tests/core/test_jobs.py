@@ -38,7 +38,7 @@ class Team:
             Order(sender=self.peers[sender], to=self.peers[to], text=text, **more)
         )
 
-    def ended(self) -> "asyncio.Future[list[BackgroundJob]]":
+    def ended(self) -> "asyncio.Future[BackgroundJob]":
         """The next job that ends."""
         return heard(self.here, BackgroundJob, lambda event: event.phase == "end")
 
@@ -61,7 +61,12 @@ class Team:
 
 def heard(here: House, kind: Any, fits: Callable[[Any], bool]) -> "asyncio.Future[Any]":
     future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-    here.bus.subscribe(kind, lambda event: fits(event) and not future.done() and future.set_result(event))
+
+    def tell(event: Any) -> None:
+        if fits(event) and not future.done():
+            future.set_result(event)
+
+    here.bus.subscribe(kind, tell)
     return future
 
 
