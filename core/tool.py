@@ -4,7 +4,7 @@ The dispatcher asks the gate before `run`; a tool never does.
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,7 @@ class Context:
     """What a running tool may reach. `attach` is None where the channel cannot deliver files.
 
     `budget` is what is left of the run's steps, `offered` which tools it has now: whoever delegates shares both.
+    `take` brings families of tools down from the run's shelf and answers with their names.
     """
 
     store: Store
@@ -51,6 +52,7 @@ class Context:
     services: Mapping[type, Any] = field(default_factory=dict)
     budget: "Budget | None" = None
     offered: Callable[[], "tuple[Tool, ...]"] = tuple
+    take: Callable[[Iterable[str]], list[str]] | None = None
 
 
 Handler = Callable[[Any, Context], Awaitable[str]]

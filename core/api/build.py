@@ -15,12 +15,16 @@ from core.api import (
     devices,
     docs,
     jobs,
+    memory,
     models,
     problems,
     projects,
     routes,
     routing,
     runs,
+    sessions,
+    skills,
+    tasks,
     telegram,
 )
 from core.api.access import Access
@@ -43,7 +47,10 @@ def build(app: App, access: Access, feed: Feed) -> FastAPI:
         redirect_slashes=False,
     )
     api.state.apx, api.state.access, api.state.feed = app, access, feed
-    for module in (routes, chat, devices, runs, models, routing, projects, telegram, approvals, agents, jobs):
+    for module in (
+        *(routes, chat, devices, runs, models, routing, projects, telegram, approvals),
+        *(memory, sessions, skills, tasks, agents, jobs),
+    ):
         api.include_router(module.router)
     for router in app.routers:
         api.include_router(router if isinstance(router, APIRouter) else router())
