@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from core.neutral import neutral
 from core.runs.jobs import Job, State
-from core.runs.prompt import neutral
 from core.store import Store
 
 MAX_ASKED = 1200
