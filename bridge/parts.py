@@ -18,6 +18,7 @@ from core.api.server import serve
 from core.app import App, Part
 from core.channels.approvals import approvals
 from core.channels.telegram import Telegram, telegram
+from core.tools.agents import agents, agents_once
 from core.tools.computer import computer
 from core.tools.knowledge import knowledge
 
@@ -65,12 +66,12 @@ async def _reached(app: App) -> AsyncIterator[Questions]:
 
 def parts() -> Sequence[Part]:
     """All of them, for the daemon and the window."""
-    return (telegram, approvals, computer, knowledge, phone, serve)
+    return (telegram, approvals, computer, knowledge, phone, agents, serve)
 
 
 def tools() -> Sequence[Part]:
     """Those that one command needs when it opens the app itself: tools, and nobody who listens."""
-    return (approvals, computer, knowledge, phone_tools)
+    return (approvals, computer, knowledge, phone_tools, agents_once)
 
 
 def _routes() -> Any:

@@ -147,6 +147,20 @@ class ToolFinished(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundJob(Event):
+    """Work that one agent handed to another: `phase` is start, progress (now in the background) or end."""
+
+    phase: str
+    job_id: str
+    kind: str
+    sender: str
+    recipient: str
+    thread: str
+    status: str
+    waited: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileDelivered(Event):
     """A file joins the answer of a run; `media_id` opens it through `/api/media/{id}`."""
 

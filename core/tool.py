@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from core.config import Config
     from core.identity import IdentityFile
     from core.outbox import Outbox
+    from core.runs.budget import Budget
 
 
 class Effect(StrEnum):
@@ -35,6 +36,7 @@ class Effect(StrEnum):
 class Context:
     """What a running tool may reach. `attach` is None where the channel cannot deliver files.
 
+    `budget` is what is left of the run's steps, `offered` which tools it has now: whoever delegates shares both.
     `take` brings families of tools down from the run's shelf and answers with their names.
     """
 
@@ -48,6 +50,8 @@ class Context:
     run_id: str
     attach: Callable[[Attachment], Awaitable[None]] | None = None
     services: Mapping[type, Any] = field(default_factory=dict)
+    budget: "Budget | None" = None
+    offered: Callable[[], "tuple[Tool, ...]"] = tuple
     take: Callable[[Iterable[str]], list[str]] | None = None
 
 

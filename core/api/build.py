@@ -9,10 +9,12 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from core.api import (
+    agents,
     approvals,
     chat,
     devices,
     docs,
+    jobs,
     memory,
     models,
     problems,
@@ -48,7 +50,7 @@ def build(app: App, access: Access, feed: Feed) -> FastAPI:
     api.state.apx, api.state.access, api.state.feed = app, access, feed
     for module in (
         *(routes, chat, devices, runs, models, routing, projects, telegram, threads, approvals),
-        *(memory, sessions, skills, tasks),
+        *(memory, sessions, skills, tasks, agents, jobs),
     ):
         api.include_router(module.router)
     for router in app.routers:

@@ -3,12 +3,14 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from core import agents, projects
 from core.api import problems
 from core.api.access import Caller
 from core.api.frames import FAILURES, KEEPALIVE_S, Frames, result
@@ -16,6 +18,7 @@ from core.api.request import Apx, Who, project, reply
 from core.api.wake import data_of
 from core.app import App
 from core.errors import Invalid
+from core.runs import peers
 from core.runs.turn import Message, Run, Turn
 
 router = APIRouter(tags=["chat"])
@@ -53,6 +56,7 @@ class Chat(BaseModel):
     maxTokens: int | None = Field(None, ge=1, le=10_000_000)
     completionContract: bool = False
     canAsk: bool = False
+    agent: str = Field("", max_length=100)
 
 
 _BODY = {"requestBody": {"content": {"application/json": {"schema": Chat.model_json_schema()}}}}
@@ -64,7 +68,7 @@ Key = Annotated[str | None, Header(alias="idempotency-key")]
 async def chat(pid: str, request: Request, app: Apx, who: Who, key: Key = None) -> Response:
     """Ask and wait for the answer; on channel whatsapp, wake the agent up (202)."""
     project_id = await project(app, pid, who)
-    turn = _turn(data_of(await request.body()), who, project_id)
+    turn = await _asked(app, data_of(await request.body()), who, project_id)
     run = await app.runner.run(turn)
     if run.status in FAILURES:
         return JSONResponse(*_failure(run))
@@ -75,7 +79,7 @@ async def chat(pid: str, request: Request, app: Apx, who: Who, key: Key = None) 
 async def chat_stream(pid: str, request: Request, app: Apx, who: Who, key: Key = None) -> Response:
     """Ask and get the answer as it is made: one JSON frame a line."""
     project_id = await project(app, pid, who)
-    turn = _turn(data_of(await request.body()), who, project_id)
+    turn = await _asked(app, data_of(await request.body()), who, project_id)
     return StreamingResponse(_stream(app, who, request, turn), media_type="application/x-ndjson")
 
 
@@ -108,6 +112,22 @@ def _turn(data: Any, who: Caller, project_id: str) -> Turn:
         meta=asked.channelMeta,
         contract=asked.completionContract,
         can_ask=asked.channel in WATCHED or (asked.channel == "cli" and asked.canAsk),
+    )
+
+
+async def _asked(app: App, data: Any, who: Caller, project_id: str) -> Turn:
+    """The turn of a request; where it names an agent of the project, that one answers, in a thread of its own."""
+    turn = _turn(data, who, project_id)
+    if not data.get("agent"):
+        return turn
+    agent = await agents.find(app.store, project_id, data["agent"])
+    named = await projects.find(app.store, project_id)
+    return replace(
+        turn,
+        thread=f"{turn.thread}:{agent.slug}",
+        answerer=agent.slug,
+        role=peers.role(agent, app.identity.now, project=named.name, language=app.identity.language),
+        model=turn.model or agent.model or None,
     )
 
 

@@ -4,6 +4,7 @@ import json
 import sys
 from contextlib import aclosing
 from typing import Any
+from urllib.parse import quote
 
 import click
 
@@ -11,7 +12,6 @@ from core.cli.approvals import AtTerminal, attached
 from core.cli.client import ApiFailed
 from core.cli.output import app, dump, json_option, verb
 from core.cli.words import say
-from core.errors import NotFound
 
 MAX_ARGS = 200
 
@@ -35,15 +35,16 @@ async def ask(
     as_json: bool,
 ) -> None:
     text = _read(" ".join(prompt))
-    if agent:
-        raise NotFound(say("exec.no_agent", agent=agent))
     body = {"prompt": text, "channel": "cli", "model": model, "maxTokens": max_tokens}
     body |= {"canAsk": True} if attached() else {}
     body |= {"completionContract": True} if contract else {}
     body = {name: value for name, value in body.items() if value is not None}
     async with app() as client:
         name = (await client.get("/api/identity"))["agent_name"]
-        pid = await _project(client, project)
+        pid = await client.project(project)
+        if agent:
+            found = await client.get(f"/api/projects/{pid}/agents/{quote(agent, safe='')}")
+            name, body["agent"] = found["name"], found["slug"]
         result: dict[str, Any] | None = None
         async with aclosing(AtTerminal(client)) as terminal:
             async for frame in client.frames(f"/api/projects/{pid}/super-agent/chat/stream", body):
@@ -75,18 +76,6 @@ def _read(given: str) -> str:
     if not text:
         raise click.UsageError(say("exec.no_prompt"))
     return text
-
-
-async def _project(client: Any, named: str) -> str:
-    if named in {"0", "default"}:
-        return "default"
-    rows = (await client.get("/api/projects"))["data"]
-    found = [row["id"] for row in rows if row["id"] == named] or [
-        row["id"] for row in rows if row["name"] == named
-    ]
-    if len(found) != 1:
-        raise NotFound(say("exec.no_project" if not found else "exec.two_projects", project=named))
-    return str(found[0])
 
 
 def _show(frame: dict[str, Any], name: str) -> None:

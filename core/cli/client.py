@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from core.cli.words import say
-from core.errors import AlreadyRunning, ApxError
+from core.errors import AlreadyRunning, ApxError, NotFound
 from core.paths import Home
 
 PATIENCE_S = 10.0
@@ -101,6 +101,18 @@ class Client:
 
     async def get(self, path: str, **query: Any) -> Any:
         return await self.call("GET", path, **query)
+
+    async def project(self, named: str) -> str:
+        """The id of a project that is given by its id or its name."""
+        if named in {"0", "default"}:
+            return "default"
+        rows = (await self.get("/api/projects"))["data"]
+        found = [row["id"] for row in rows if row["id"] == named] or [
+            row["id"] for row in rows if row["name"] == named
+        ]
+        if len(found) != 1:
+            raise NotFound(say("exec.no_project" if not found else "exec.two_projects", project=named))
+        return str(found[0])
 
     async def data(self, path: str) -> bytes:
         """The bytes of an answer that is not JSON."""

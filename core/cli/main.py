@@ -23,6 +23,9 @@ VERBS = {
     "skills": "core.cli.skills:skills",
     "task": "core.cli.tasks:task",
     "approvals": "core.cli.approvals:approvals",
+    "agent": "core.cli.agent:agent",
+    "send": "core.cli.send:send",
+    "jobs": "core.cli.send:jobs",
     "doctor": "core.cli.doctor:doctor",
     "daemon": "core.cli.daemon:daemon",
 }

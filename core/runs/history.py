@@ -39,12 +39,15 @@ class Row:
 
 async def begin(store: Store, turn: Turn, parent_id: str | None = None) -> Run:
     """A run that has started, and the question in its thread; committed before anything is asked of a model."""
-    run = Run(id=new_id("run"), turn=turn)
+    run = Run(id=turn.run_id or new_id("run"), turn=turn)
     async with store.transaction() as db:
         await db.execute(
-            "insert into runs (id, project_id, parent_id, channel, thread, sender, status, started_at)"
-            " values (?, ?, ?, ?, ?, ?, ?, ?)",
-            (run.id, turn.project_id, parent_id, turn.channel, turn.thread, turn.sender, run.status, now()),
+            "insert into runs (id, project_id, parent_id, channel, thread, sender, answerer, status, started_at)"
+            " values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(run.id, turn.project_id, parent_id, turn.channel, turn.thread, turn.sender, turn.answerer),
+                *(run.status, now()),
+            ),
         )
         if not turn.sealed:
             await db.execute(
@@ -57,7 +60,8 @@ async def begin(store: Store, turn: Turn, parent_id: str | None = None) -> Run:
 
 async def close(store: Store, run: Run, *, author: str = "agent") -> None:
     """The ending of a run, with its answer in the thread; what failed stays there as a note, not as an answer."""
-    role = "assistant" if run.status in (Status.DONE, Status.BUDGET_EXCEEDED) else "note"
+    answered = run.status in (Status.DONE, Status.BUDGET_EXCEEDED) and not run.turn.aside
+    role = "assistant" if answered else "note"
     files = [
         {"media_id": f.media_id, "name": f.name, "kind": f.kind, "caption": f.caption} for f in run.files
     ]
@@ -203,10 +207,31 @@ async def active_threads(
     """The owner's latest conversations on other channels, newest first: (channel, last lines)."""
     since = (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="milliseconds")
     rows = await store.all(
-        "select thread, channel, max(id) as last from messages where thread != ? and at >= ?"
+        "select thread, channel, max(id) as last from messages where thread != ? and channel != 'a2a' and at >= ?"
         " and role in ('user', 'assistant') group by thread order by last desc limit ?",
         besides,
         since,
         threads,
     )
     return [(row["channel"], await conversation(store, row["thread"], limit=lines)) for row in rows]
+
+
+async def between(store: Store, thread: str, me: str, *, limit: int) -> list[Message]:
+    """The last lines of a thread of two agents as one of them remembers it: its own words, notes too, are its answers.
+
+    The other's notes were for itself alone.
+    """
+    rows = await store.all(
+        "select author, text from messages where thread = ? and text != '' and (role != 'note' or author = ?)"
+        " order by id desc limit ?",
+        *(thread, me, limit),
+    )
+    return [Message("assistant" if row["author"] == me else "user", row["text"]) for row in reversed(rows)]
+
+
+async def left_in(store: Store, thread: str, channel: str, author: str, text: str) -> None:
+    """A line that joins a thread and asks nobody for an answer."""
+    await store.run(
+        "insert into messages (thread, channel, author, role, text, at) values (?, ?, ?, 'user', ?, ?)",
+        *(thread, channel, author, text, now()),
+    )

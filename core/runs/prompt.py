@@ -57,6 +57,7 @@ def system(
     role: str = "",
     instructions: str = "",
     projects: Sequence[str] = (),
+    agents: Sequence[str] = (),
     threads: Sequence[tuple[str, Sequence[Message]]] = (),
     skills: Sequence[str] = (),
     memory: str = "",
@@ -80,7 +81,11 @@ def system(
         instructions=instructions and f"# Instructions of {owner}\n{instructions}",
         time=clock(identity, at or datetime.now(UTC)),
         target=target,
-        projects=f"Projects: {', '.join(projects)}." if projects else "",
+        projects="\n".join(
+            f"{what}: {', '.join(names)}."
+            for what, names in (("Projects", projects), ("Agents", agents))
+            if names
+        ),
         skills=skills and f"Skills that load_skill reads to you: {', '.join(skills)}.",
         channel=channel_rules(turn.channel),
         threads=_threads(threads, identity.agent_name),

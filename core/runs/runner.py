@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from core import projects
+from core import agents, projects
 from core.config import Config
 from core.errors import ApxError, ModelUnavailable, NotFound
 from core.events import (
@@ -153,7 +153,7 @@ class Runner:
     async def _close(self, run: Run) -> None:
         turn = run.turn
         try:
-            await history.close(self._store, run, author=self._identity.now.agent_name)
+            await history.close(self._store, run, author=turn.answerer or self._identity.now.agent_name)
         finally:
             self._active.pop(run.id).closed.set()
         self._bus.emit(
@@ -243,11 +243,14 @@ class Runner:
             primary=settings.model,
             lang=lang,
         )
+        left = turn.budget or budget.Budget(budget.steps(turn.channel, settings, turn.max_iters))
+        context = self._context(run, shelf)
+        context.budget, context.offered = left, lambda: tuple(shelf.offered.values())
         return Loop(
             run=run,
             asking=asking,
-            dispatch=Dispatch(shelf.offered, self._context(run, shelf), policy, ask, place=place),
-            budget=budget.Budget(budget.steps(turn.channel, settings, turn.max_iters)),
+            dispatch=Dispatch(shelf.offered, context, policy, ask, place=place),
+            budget=left,
             messages=await self._messages(run, before, told),
             tools=shelf.schemas,
             record=record,
@@ -294,12 +297,15 @@ class Runner:
         if turn.sealed:
             return prompt.messages(turn, turn.system or "")
         settings = self._config.now.super_agent
-        owner = turn.sender == "owner"
+        # Between agents everybody is of the house; only the assistant knows of the owner's other conversations.
+        house = turn.sender == "owner" or turn.channel == "a2a"
+        owner = house and not turn.role
         rows = (
             await self._store.all("select name from projects where id != 'default' order by name")
-            if owner
+            if house
             else []
         )
+        listed = await agents.listed(self._store) if house else ()
         text = (
             f"{turn.system}\n\n{told.memory}".strip()
             if turn.system
@@ -308,9 +314,10 @@ class Runner:
                 self._identity.now,
                 language=self._identity.language,
                 target=run.target,
-                role=settings.system,
-                instructions=settings.instructions,
+                role=turn.role or settings.system,
+                instructions="" if turn.role else settings.instructions,
                 projects=[row["name"] for row in rows],
+                agents=[f"{one.slug} ({one.name})" for one in listed],
                 threads=await history.active_threads(self._store, besides=turn.thread) if owner else (),
                 skills=told.skills,
                 memory=told.memory,

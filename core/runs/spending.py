@@ -33,7 +33,8 @@ _TREE = """with recursive up (id, parent_id) as (
 select coalesce(sum(cost_micros), 0) as spent from spend where run_id in (select id from down)"""
 
 _GROUPS = {
-    "agent": "case when runs.sender in ('owner', 'third_party', 'phone') then '' else runs.sender end",
+    "agent": "case when runs.answerer = 'super_agent' then '' when runs.answerer != '' then runs.answerer"
+    " when runs.sender in ('owner', 'third_party', 'phone') then '' else runs.sender end",
     "channel": "runs.channel",
     "model": "spend.target",
     "day": "substr(spend.at, 1, 15)",  # ten minutes, so that a day can begin at any time zone's midnight

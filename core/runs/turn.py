@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from core.runs.budget import Budget
     from core.tool import Tool
 
 
@@ -50,6 +51,10 @@ class Turn:
     history, no memory; its one tool call ends the run, and nothing it writes is said to anybody.
     `timeout_s` bounds the whole run in seconds. A turn with a `contract` ends with the `finish` tool. One that
     is not `judged` answers as it likes: it is part of another turn's work.
+
+    Between agents: `answerer` is who answers (empty: the assistant, in a conversation of the owner's), `role` what it
+    is told it is, `depth` how often the work was handed on, `aside` that what it writes is its own note and no
+    answer. `run_id` names the run beforehand, `job_id` the work that it is part of.
     """
 
     text: str
@@ -70,6 +75,13 @@ class Turn:
     can_ask: bool = False
     contract: bool = False
     judged: bool = True
+    answerer: str = ""
+    role: str = ""
+    depth: int = 0
+    aside: bool = False
+    run_id: str = ""
+    job_id: str = ""
+    budget: "Budget | None" = None  # steps shared with whoever delegates
     meta: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -7,7 +7,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from core import projects
 from core.errors import Invalid, Unavailable
-from core.runs.surroundings import surroundings
+from core.runs.surroundings import DEPTH, surroundings
 from core.tool import Context, Effect, tool
 
 SHELL = "/bin/sh"
@@ -75,10 +75,11 @@ async def run_shell(args: RunShell, ctx: Context) -> str:
         raise Invalid(f"{args.cwd} is outside of the project. Commands begin in the project's folder.")
     if not cwd.is_dir():
         raise Invalid(f"There is no folder {args.cwd or root} to begin in.")
-    return await run(args.command, cwd, args.timeout_s)
+    # `apx send` of this command counts as one more hand-over of the same work.
+    return await run(args.command, cwd, args.timeout_s, {DEPTH: str(ctx.turn.depth)})
 
 
-async def run(command: str, cwd: Path, timeout_s: float) -> str:
+async def run(command: str, cwd: Path, timeout_s: float, more: Mapping[str, str] | None = None) -> str:
     """Run one line to its end, or to the end of its time, and tell what came of it."""
     began = time.monotonic()
     out, err = Tail(), Tail()
@@ -88,7 +89,7 @@ async def run(command: str, cwd: Path, timeout_s: float) -> str:
             process = await asyncio.create_subprocess_exec(
                 *(SHELL, "-c", command),
                 cwd=cwd,
-                env=surroundings(),
+                env=surroundings() | dict(more or {}),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=to_out.handle,
                 stderr=to_err.handle,

@@ -13,13 +13,13 @@ from core.runs.gate import STEERING
 from core.runs.steering import UNASKED
 from core.runs.turn import Status
 from core.tool import Context, Effect, Tool
-from core.tools import computer, knowledge
+from core.tools import agents, computer, knowledge
 from tests.fakes.house import House, house, turn
 from tests.fakes.openai_server import Answer
 
 pytestmark = pytest.mark.anyio
 
-ALL = (*computer.CORE, *computer.FULL, *knowledge.CORE, *knowledge.FULL, *PHONE)
+ALL = (*computer.CORE, *computer.FULL, *knowledge.CORE, *knowledge.FULL, *agents.CORE, *agents.FULL, *PHONE)
 ran: list[str] = []
 
 
