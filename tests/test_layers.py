@@ -16,7 +16,10 @@ LAYERS = [  # each may import what stands above it, and itself; the longest name
         "core.log", "core.protected", "core.runs.turn",
     },
     {"core.tool"},
-    {"core.alerts", "core.memory", "core.skills", "core.projects", "core.agents"},
+    {
+        "core.alerts", "core.memory", "core.skills", "core.projects", "core.agents", "core.mcp_servers",
+        "core.mcp_pipe",
+    },
     {"core.runs"},
     {"core.tools", "core.channels"},
     {"core.app"},
@@ -35,8 +38,11 @@ ONLY_IN = {
     "keyring": ("core/vault.py",),
     "cryptography": ("core/vault.py",),
     "markdown_it": ("desktop/",),
+    "mcp": ("core/mcp_",),
+    "mcp_types": ("core/mcp_",),
+    "httpx2": ("core/mcp_",),
     "bridge": ("bridge/", "desktop/main.py"),
-    "fastapi": ("core/api/", "bridge/routes.py"),
+    "fastapi": ("core/api/", "bridge/routes.py", "bridge/contact_routes.py"),
 }
 MAX_LINES = 400
 

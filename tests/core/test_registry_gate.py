@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict
 from bridge.tools import TOOLS as PHONE
 from core.runs.turn import Status
 from core.tool import Context, Effect, Tool
-from core.tools import computer
+from core.tools import computer, mcp
 from tests.fakes.house import House, house, turn
 from tests.fakes.openai_server import Answer
 
 pytestmark = pytest.mark.anyio
 
-ALL = (*computer.CORE, *computer.FULL, *PHONE)
+ALL = (*computer.CORE, *computer.FULL, *mcp.TOOLS, *PHONE)
 ran: list[str] = []
 
 
@@ -32,7 +32,7 @@ def muted(tool: Tool) -> Tool:
         ran.append(tool.name)
         return "ran"
 
-    return replace(tool, run=run, args=Anything)
+    return replace(tool, run=run, args=Anything, effect_of=None)
 
 
 @pytest.fixture
