@@ -13,12 +13,14 @@ from core.api import (
     chat,
     devices,
     docs,
+    mcp,
     models,
     problems,
     projects,
     routes,
     routing,
     runs,
+    runtimes,
     telegram,
 )
 from core.api.access import Access
@@ -41,7 +43,19 @@ def build(app: App, access: Access, feed: Feed) -> FastAPI:
         redirect_slashes=False,
     )
     api.state.apx, api.state.access, api.state.feed = app, access, feed
-    for module in (routes, chat, devices, runs, models, routing, projects, telegram, approvals):
+    for module in (
+        routes,
+        chat,
+        devices,
+        runs,
+        models,
+        routing,
+        projects,
+        telegram,
+        approvals,
+        mcp,
+        runtimes,
+    ):
         api.include_router(module.router)
     for router in app.routers:
         api.include_router(router if isinstance(router, APIRouter) else router())

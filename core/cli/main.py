@@ -18,6 +18,8 @@ VERBS = {
     "spending": "core.cli.routing:spending",
     "run": "core.cli.run:run",
     "approvals": "core.cli.approvals:approvals",
+    "mcp": "core.cli.mcp:mcp",
+    "runtimes": "core.cli.runtimes:runtimes",
     "doctor": "core.cli.doctor:doctor",
     "daemon": "core.cli.daemon:daemon",
 }

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
-from core.tools import files, owner, search, shell, web
+from core.tools import files, owner, runtimes, search, shell, web
 
 if TYPE_CHECKING:
     from core.app import App
 
 CORE = (*owner.TOOLS, shell.run_shell, files.list_files, files.read_file, files.write_file, *web.TOOLS)
-FULL = (files.edit_file, *search.TOOLS)
+FULL = (files.edit_file, *search.TOOLS, *runtimes.TOOLS)
 
 
 @asynccontextmanager
