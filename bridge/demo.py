@@ -156,9 +156,10 @@ def furnish(home: Home, lang: str, *, adb_port: int, address: str, api_base: str
 
 def command(*, window: bool) -> list[str]:
     """How the app is started as a program of its own, from a checkout or from a package."""
+    more = ["--page", "rounds"] if window else []
     if getattr(sys, "frozen", False):
-        return [str(Path(sys.executable).with_name("apx-desktop" if window else "apx-daemon"))]
-    return [sys.executable, "-m", "desktop.main" if window else "bridge.main"]
+        return [str(Path(sys.executable).with_name("apx-desktop" if window else "apx-daemon")), *more]
+    return [sys.executable, "-m", "desktop.main" if window else "bridge.main", *more]
 
 
 def environment(home: Home, adb_port: int) -> dict[str, str]:

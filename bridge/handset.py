@@ -44,6 +44,7 @@ class Handset:
         self._bus = bus
         self._turn = asyncio.Lock()
         self._told: tuple[str, str] | None = None
+        self._let_go_at = float("-inf")  # the loop's time of our last touch
 
     @property
     def target(self) -> Target:
@@ -63,7 +64,11 @@ class Handset:
         return await (await self.adb()).devices()
 
     async def phone(self) -> Phone:
-        """The pinned phone, without holding it: only for looking."""
+        """The pinned phone, without holding it: only for looking. Without a choice adb is not even asked."""
+        if not self.target.serial:
+            raise PhoneUnreachable(
+                "not_configured", "No phone has been chosen yet. Choose one with `apx phone use`."
+            )
         return Phone(await self.adb(), self.target)
 
     async def look(self) -> tuple[str, Condition | None, str]:
@@ -118,6 +123,7 @@ class Handset:
             finally:
                 # Shielded: leaving WhatsApp in front would make the phone go quiet.
                 await asyncio.shield(self._restore(hold))
+                self._let_go_at = asyncio.get_running_loop().time()
 
     async def _free(self, phone: Phone, owner_wait_s: float) -> Condition:
         """What the phone is doing, once its owner is not in the middle of something."""
@@ -127,13 +133,18 @@ class Handset:
             raise PhoneUnreachable(
                 "whatsapp_missing", f"{self.target.package} is not installed on the phone."
             )
-        while in_use(condition):
+        while self._in_use(condition):
             left = deadline - asyncio.get_running_loop().time()
             if left <= 0:
                 raise PhoneUnreachable("busy", "The owner is using the phone.")
             await asyncio.sleep(min(LOOK_AGAIN_S, left))
             condition = await phone.probe()
         return condition
+
+    def _in_use(self, condition: Condition) -> bool:
+        """Whether the owner is using the phone: a touch counts only if it came after our own last one."""
+        since_ours_s = asyncio.get_running_loop().time() - self._let_go_at
+        return in_use(condition) and (condition.idle_s or 0.0) < since_ours_s - 1.0
 
     async def _open(self, hold: Hold) -> None:
         hold.woken = hold.before is not None and hold.before.awake is False

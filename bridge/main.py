@@ -63,6 +63,8 @@ async def work(home: Home) -> None:
     from core.log import to_file
 
     to_file(home, "info")
+    # Libraries are imported beside the loop; a shorter turn keeps the loop's answers short meanwhile.
+    sys.setswitchinterval(0.0005)
     leaving = asyncio.Event()
     loop = asyncio.get_running_loop()
     for one in (signal.SIGTERM, signal.SIGINT):

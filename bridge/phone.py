@@ -106,8 +106,13 @@ class Phone:
         A locked phone ignores the key, but not the launcher being started.
         """
         for command in (f"input keyevent {HOME}", _to_launcher(self.target.user), f"input keyevent {HOME}"):
-            with suppress(ShellFailed):  # what counts is where the phone is afterwards
-                await self._run(command)
+            # What counts is where the phone is afterwards. A phone that forbids keys may still start a launcher.
+            with suppress(ShellFailed):
+                try:
+                    await self._run(command)
+                except PhoneUnreachable as error:
+                    if error.state != "input_forbidden":
+                        raise
             if await self._soon(self._left, 1.5):
                 return
         raise PhoneUnreachable("whatsapp_stuck", f"{self.target.package} did not leave the screen.")

@@ -57,6 +57,8 @@ async def relay(rounds: "Rounds", round: Round) -> None:
     else:
         text = ""  # only the notifications were asked for, and there are none
     round.state = "relayed"
+    if text and round.in_background is False:
+        text = f"{text}\n\n{report.background(False, lang)}"
     if text:
         round.report_id = await app.outbox.post(
             Message(

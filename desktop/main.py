@@ -39,13 +39,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     home = Home(Path(options.home).expanduser().absolute()) if options.home else Home.find()
     QGuiApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
     app = QApplication(sys.argv[:1])
+    sys.setswitchinterval(0.0005)  # what is imported beside the loop leaves it room to paint
     app.setApplicationName("apx")
     app.setDesktopFileName("apx")
     app.setQuitOnLastWindowClosed(False)  # closing the window leaves the mascot
     if instance.ask_to_show(home):
         return 0
     with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
-        runner.run(live(app, home, hidden=options.hidden))
+        runner.run(live(app, home, hidden=options.hidden, page=options.page))
     return 0
 
 
@@ -53,10 +54,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="apx-desktop", description="The window, the mascot and the agent.")
     parser.add_argument("--hidden", action="store_true", help="start with the mascot and the tray only")
     parser.add_argument("--home", help="another home than ~/.apx (or APX_HOME)")
+    parser.add_argument("--page", choices=("chat", "rounds", "phone", "settings"), default="chat")
     return parser.parse_args(arguments)
 
 
-async def live(app: QApplication, home: Home, *, hidden: bool = False) -> None:
+async def live(app: QApplication, home: Home, *, hidden: bool = False, page: str = "chat") -> None:
     """Paint, open the core, wait until somebody leaves, close the core, and only then the window."""
     leaving = asyncio.Event()
     stage = Stage(app, home, look.read(home), leaving.set)
@@ -64,6 +66,7 @@ async def live(app: QApplication, home: Home, *, hidden: bool = False) -> None:
         if not hidden:
             await _painted(stage)
         stage.furnish(hidden=hidden)
+        stage.window.open(page)
         bell = instance.Doorbell(home)
         bell.rung.connect(stage.window.bring)
         bell.open()

@@ -21,13 +21,20 @@ from core.errors import Unavailable
 from core.paths import Home, replace
 
 log = logging.getLogger(__name__)
+CALM_S = 8.0
 
 
 class Routes:
-    """The routes, imported beside the loop: the framework takes longer to import than all else to start."""
+    """The routes, imported beside the loop: the framework takes longer to import than all else to start.
+
+    The import holds the interpreter for tenths of a second, which an alert must not wait for: it happens when
+    somebody needs a route, or else once the start has calmed down.
+    """
 
     def __init__(self, app: App, access: Access, feed: Feed) -> None:
-        self._made: asyncio.Task[ASGI] = asyncio.create_task(asyncio.to_thread(self._make, app, access, feed))
+        self._build = partial(self._make, app, access, feed)
+        self._made: asyncio.Task[ASGI] | None = None
+        self._later = asyncio.get_running_loop().call_later(CALM_S, self._begin)
 
     @staticmethod
     def _make(app: App, access: Access, feed: Feed) -> ASGI:
@@ -35,12 +42,21 @@ class Routes:
 
         return build(app, access, feed)
 
+    def _begin(self) -> "asyncio.Task[ASGI]":
+        self._later.cancel()
+        if self._made is None:
+            self._made = asyncio.create_task(asyncio.to_thread(self._build))
+        return self._made
+
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
-        routes = await asyncio.shield(self._made)
+        routes = await asyncio.shield(self._begin())
         await routes(scope, receive, send)
 
     async def aclose(self) -> None:
         """A thread cannot be stopped, only waited for."""
+        self._later.cancel()
+        if self._made is None:
+            return
         (failed,) = await asyncio.gather(self._made, return_exceptions=True)
         if isinstance(failed, BaseException):
             log.error("The routes could not be made", exc_info=failed)

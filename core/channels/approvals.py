@@ -96,12 +96,19 @@ class _OnTelegram:
             return connection if telegram_people.owner_chat(connection.channel()) else None
         return None
 
+    def _expected(self) -> bool:
+        """The owner has a bot that knows them. Whether it is connected by now is the outbox's business."""
+        telegram: Telegram | None = self._app.services.get(Telegram)
+        if telegram is None or not self._app.config.now.telegram.enabled:
+            return False
+        return any(telegram_people.owner_chat(channel) for channel in telegram.channels()[:1])
+
     async def _offer(self, id: str) -> None:
         one = await self._asked.find(id)
         if one.channel != "telegram":
             await asyncio.sleep(self._unanswered_s)
             one = await self._asked.find(id)
-        if one.state != "open" or self._connection() is None:
+        if one.state != "open" or not self._expected():
             return
         lang = self._app.identity.language
         await self._app.outbox.post(

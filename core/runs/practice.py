@@ -56,7 +56,7 @@ def decide(text: str, *, broadcast: bool = False) -> tuple[str, dict[str, Any]]:
         return "leave", {"reason": t("practice.broadcast", lang)}
     question = bool(QUESTION.search(text))
     if NOTICE.search(text) and not question:
-        return "forward_to_owner", {"text": t("practice.notice_for_owner", lang, text=quoted)}
+        return "forward_to_owner", {"text": text.strip()}
     if MASS.search(text):
         return "leave", {"reason": t("practice.broadcast", lang)}
     if GREETING.match(text):
@@ -64,8 +64,10 @@ def decide(text: str, *, broadcast: bool = False) -> tuple[str, dict[str, Any]]:
     if THANKS.match(text) and not question:
         return "reply", {"text": t("practice.welcome", lang)}
     if question or MONEY.search(text) or COMMITMENT.search(text):
-        asked = t("practice.asks", lang, text=quoted)
-        return "ask_owner", {"question": asked, "holding_reply": t("practice.holding", lang)}
+        return "ask_owner", {
+            "question": t("practice.asks", lang),
+            "holding_reply": t("practice.holding", lang),
+        }
     return "leave", {"reason": t("practice.no_answer_needed", lang)}
 
 

@@ -141,6 +141,25 @@ async def test_the_app_in_front_comes_back(tmp_path: Path) -> None:
         assert phone.foreground.startswith("com.android.chrome")
 
 
+async def test_the_owners_app_in_front_does_not_stop_the_answers(tmp_path: Path) -> None:
+    phone = two_chats()
+    phone.foreground = "com.android.chrome/com.google.android.apps.chrome.Main"
+    async with house(tmp_path, phone, whatsapp={"owner_wait_s": 5}) as home:
+        text = await home.round()
+        assert "estabas usando el teléfono" not in text
+        assert phone.sent
+        assert phone.foreground.startswith("com.android.chrome")
+
+
+async def test_where_keys_are_forbidden_the_launcher_is_started_instead(tmp_path: Path) -> None:
+    phone = two_chats()
+    phone.faults.set("inject_events")
+    async with house(tmp_path, phone) as home:
+        text = await home.round()
+        assert "no permite toques" in text
+        assert not phone.in_front
+
+
 # Out of reach: one relay with the alert's own words and the reason
 
 
