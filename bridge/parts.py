@@ -59,7 +59,7 @@ async def _reached(app: App) -> AsyncIterator[Questions]:
         stack.push_async_callback(questions.aclose)
         stack.callback(app.tools.add(*TOOLS))
         app.services |= {Handset: handset, Questions: questions}
-        app.routers.append(_routes)
+        app.routers += [_routes, _contact_routes]
         yield questions
 
 
@@ -76,5 +76,11 @@ def tools() -> Sequence[Part]:
 def _routes() -> Any:
     # FastAPI takes longer to import than all else to start: the API asks for this once it answers.
     from bridge.routes import router
+
+    return router
+
+
+def _contact_routes() -> Any:
+    from bridge.contact_routes import router
 
     return router
