@@ -89,7 +89,9 @@ class Rounds:
             return
         self._tidy_at = loop.time() + DAY_S
         loop.call_at(self._tidy_at, self._wake.set)
-        if count := await purge(self.app.store, datetime.now(UTC), max(1, self.app.config.now.whatsapp.replay_days)):
+        if count := await purge(
+            self.app.store, datetime.now(UTC), max(1, self.app.config.now.whatsapp.replay_days)
+        ):
             log.info("The replay of %d rounds was removed: its days had passed", count)
 
     async def _quiet(self) -> None:

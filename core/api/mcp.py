@@ -35,6 +35,13 @@ class Server(BaseModel):
     replace: bool = False
 
 
+class Change(BaseModel):
+    """What may be changed without naming the secrets again."""
+
+    model_config = ConfigDict(extra="forbid")
+    enabled: bool
+
+
 class Called(BaseModel):
     """A call. `yes` is the owner's yes to what the gate asks about."""
 
@@ -100,14 +107,21 @@ async def add(server: Server, app: Apx, _: Owner) -> Response:
     return reply(_shown(servers.find(server.name), servers), 201)
 
 
+@router.patch("/{name}")
+async def change(name: str, change: Change, app: Apx, _: Owner) -> Response:
+    """Switch a server on or off; one that runs and is switched off ends."""
+    servers = _servers(app)
+    kept = _own(app, servers.find(name).name)
+    rows = [one | {"enabled": change.enabled} if one.get("name") == name else one for one in kept]
+    await app.config.set({KEY: rows})
+    return reply(_shown(servers.find(name), servers))
+
+
 @router.delete("/{name}")
 async def remove(name: str, app: Apx, _: Owner) -> Response:
     """Forget a server and its secrets; if it runs, it ends."""
-    _servers(app).find(name)
-    kept = _raw(app)
+    kept = _own(app, _servers(app).find(name).name)
     left = [one for one in kept if one.get("name") != name]
-    if len(left) == len(kept):
-        raise NotFound(f"The MCP server {name} is not in the configuration file; it is laid over it.")
     secrets = await _secrets(app, name)
     await app.config.set({KEY: left})
     for secret in secrets:
@@ -157,6 +171,14 @@ def _raw(app: App) -> list[dict[str, Any]]:
     """The servers as the file has them."""
     section = app.config.raw().get("mcp") or {}
     return list(section.get("servers") or [])
+
+
+def _own(app: App, name: str) -> list[dict[str, Any]]:
+    """The servers of the file, this one among them: what is laid over the file cannot be changed here."""
+    kept = _raw(app)
+    if not any(one.get("name") == name for one in kept):
+        raise NotFound(f"The MCP server {name} is not in the configuration file; it is laid over it.")
+    return kept
 
 
 async def _secrets(app: App, name: str) -> set[str]:

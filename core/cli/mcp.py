@@ -84,6 +84,26 @@ def _pairs(given: tuple[str, ...]) -> dict[str, str]:
     return pairs
 
 
+@mcp.command("on", help=say("mcp.on_help"))
+@click.argument("name")
+@verb
+async def on(name: str) -> None:
+    await _switch(name, on=True)
+
+
+@mcp.command("off", help=say("mcp.off_help"))
+@click.argument("name")
+@verb
+async def off(name: str) -> None:
+    await _switch(name, on=False)
+
+
+async def _switch(name: str, *, on: bool) -> None:
+    async with app() as client:
+        await client.call("PATCH", f"{PATH}/{name}", {"enabled": on})
+    click.echo(say("mcp.switched_on" if on else "mcp.switched_off", name=name), err=True)
+
+
 @mcp.command("remove", help=say("mcp.remove"))
 @click.argument("name")
 @verb

@@ -120,7 +120,7 @@ async def test_the_worker_of_rounds_does_it_when_the_app_starts(tmp_path: Path) 
         home.config.write_text(json.dumps(settings(None, device.address, port)), "utf-8")
         async with App.open(home, [phone]) as app:
             async with asyncio.timeout(30):
-                while await app.store.one("select 1 from round_steps"):
+                while await app.store.one("select 1 from round_steps"):  # noqa: ASYNC110 it tells nobody
                     await asyncio.sleep(0.01)
             row = await app.store.one("select replay_ended_at from rounds")
             assert row is not None

@@ -125,6 +125,13 @@ async def test_servers_are_added_called_and_removed_over_http(api: Served, tmp_p
     assert note.read_text() == "x"
     runs = (await api.http.get("/api/runs")).json()["data"]
     assert [one["status"] for one in runs] == ["completed", "failed", "completed"]
+    off = await api.http.patch("/api/mcp/fake", json={"enabled": False})
+    assert off.json()["state"] == "off"
+    assert (await api.http.get("/api/mcp/fake/tools")).status_code == 403
+    assert (await api.http.patch("/api/mcp/fake", json={"enabled": True})).json()["env"] == [
+        "PYTHONPATH",
+        "TOKEN",
+    ]
     changed = await api.http.post("/api/mcp", json=PROGRAM | {"replace": True, "enabled": False})
     assert changed.json()["state"] == "off"
     assert "mcp.servers.fake.env.TOKEN" not in await api.app.vault.names()
@@ -183,6 +190,9 @@ def test_apx_mcp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refused = apx("mcp", "call", "fake", "sleep", '{"seconds": 0}')
     assert (refused.exit_code, "--yes" in refused.stderr) == (1, True)
     assert apx("mcp", "call", "fake", "add", "nonsense").exit_code == 1
+    assert apx("mcp", "off", "fake").exit_code == 0
+    assert "off" in apx("mcp", "list").output
+    assert apx("mcp", "on", "fake").exit_code == 0
     apx("mcp", "add", "broken", "--", "/no/such/program")
     checked = apx("mcp", "check", "broken", "--json")
     assert (checked.exit_code, json.loads(checked.stdout)["ok"]) == (1, False)
