@@ -31,6 +31,12 @@ def program(name: str = "fake", **more: Any) -> dict[str, Any]:
     return {"name": name, "command": sys.executable, "args": args, "env": env} | more
 
 
+def plain(name: str = "fake", **more: Any) -> dict[str, Any]:
+    """A server that starts at once, for what concerns its process."""
+    args = ["-S", "-E", str(ROOT / "tests" / "fakes" / "mcp_plain.py")]
+    return {"name": name, "command": sys.executable, "args": args} | more
+
+
 def shell(line: str) -> dict[str, Any]:
     return {"name": "fake", "command": "/bin/sh", "args": ["-c", line]}
 
@@ -87,7 +93,7 @@ async def test_tools_of_a_program_are_listed_and_called(
 
 async def test_the_whole_group_is_gone_afterwards(tmp_path: Path) -> None:
     log = tmp_path / "pids"
-    async with opened(tmp_path, program(env={"MCP_FAKE": "child", "MCP_LOG": str(log)})) as servers:
+    async with opened(tmp_path, plain(env={"MCP_FAKE": "child", "MCP_LOG": str(log)})) as servers:
         await servers.tools("fake")
         assert all(alive(pid) for pid in pids(log))
     assert len(pids(log)) == 2
@@ -96,7 +102,7 @@ async def test_the_whole_group_is_gone_afterwards(tmp_path: Path) -> None:
 
 async def test_an_idle_server_ends_and_the_next_call_starts_it_again(tmp_path: Path) -> None:
     log = tmp_path / "pids"
-    async with opened(tmp_path, program(env={"MCP_LOG": str(log)}), idle_s=0.05) as servers:
+    async with opened(tmp_path, plain(env={"MCP_LOG": str(log)}), idle_s=0.05) as servers:
         await servers.tools("fake")
         async with asyncio.timeout(10):
             while alive(pids(log)[0]):  # noqa: ASYNC110 a process of somebody else's child
@@ -107,7 +113,7 @@ async def test_an_idle_server_ends_and_the_next_call_starts_it_again(tmp_path: P
 
 async def test_a_server_that_dies_in_a_call_is_not_asked_again_by_itself(tmp_path: Path) -> None:
     log = tmp_path / "pids"
-    async with opened(tmp_path, program(env={"MCP_LOG": str(log)})) as servers:
+    async with opened(tmp_path, plain(env={"MCP_LOG": str(log)})) as servers:
         with pytest.raises(Unavailable, match="may be done"):
             await servers.call("fake", "die", {})
         assert len(pids(log)) == 1
@@ -117,7 +123,7 @@ async def test_a_server_that_dies_in_a_call_is_not_asked_again_by_itself(tmp_pat
 
 async def test_a_call_that_hangs_ends_in_its_time_and_so_does_the_server(tmp_path: Path) -> None:
     log, mark = tmp_path / "pids", tmp_path / "mark"
-    spec = program(env={"MCP_LOG": str(log)}, timeout_s=1)
+    spec = plain(env={"MCP_LOG": str(log)}, timeout_s=1)
     async with opened(tmp_path, spec) as servers:
         with pytest.raises(Unavailable, match="did not answer within 1 s"):
             await servers.call("fake", "sleep", {"seconds": 60, "mark": str(mark)})
@@ -127,7 +133,7 @@ async def test_a_call_that_hangs_ends_in_its_time_and_so_does_the_server(tmp_pat
 
 
 async def test_a_cancelled_call_leaves_the_server_usable(tmp_path: Path) -> None:
-    async with opened(tmp_path, program()) as servers:
+    async with opened(tmp_path, plain()) as servers:
         await servers.tools("fake")
         task = asyncio.create_task(servers.call("fake", "sleep", {"seconds": 0.2}))
         await asyncio.sleep(0.05)
@@ -144,7 +150,7 @@ async def test_a_cancelled_call_leaves_the_server_usable(tmp_path: Path) -> None
         (shell("echo no licence found >&2; exit 2"), "no licence found"),
         (shell("exec sleep 300"), "did not answer within"),
         ({"name": "fake", "url": "http://127.0.0.1:9/mcp"}, "start failed"),
-        (program(env={"KEY": "vault:not.there"}), "holds no secret named not.there"),
+        (plain(env={"KEY": "vault:not.there"}), "holds no secret named not.there"),
     ],
 )
 async def test_a_server_that_does_not_start_says_why(tmp_path: Path, spec: dict[str, Any], says: str) -> None:
@@ -171,10 +177,10 @@ async def test_a_server_on_http_gets_its_header_from_the_vault(tmp_path: Path) -
 async def test_a_change_of_the_settings_ends_what_it_concerns(tmp_path: Path) -> None:
     log = tmp_path / "pids"
     env = {"MCP_LOG": str(log)}
-    async with opened(tmp_path, program(env=env), program("other")) as servers:
+    async with opened(tmp_path, plain(env=env), plain("other")) as servers:
         await servers.tools("fake")
         await servers.tools("other")
-        await servers._config.set({"mcp.servers": [program(env=env, enabled=False), program("other")]})
+        await servers._config.set({"mcp.servers": [plain(env=env, enabled=False), plain("other")]})
         assert not servers.running("fake")
         assert servers.running("other")
         with pytest.raises(Refused, match="switched off"):

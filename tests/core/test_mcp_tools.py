@@ -176,11 +176,8 @@ def apx(*words: str, typed: str | None = None) -> Result:
 def test_apx_mcp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("APX_HOME", str(tmp_path / "apx"))
     monkeypatch.setenv("LANG", "en_US.UTF-8")
-    command = [sys.executable, "-m", "tests.fakes.mcp_program"]
-    added = apx(
-        *("mcp", "add", "fake", "--env", f"PYTHONPATH={ROOT}", "--env", "TOKEN=", "--", *command),
-        typed=SECRET,
-    )
+    command = [sys.executable, "-S", "-E", str(ROOT / "tests" / "fakes" / "mcp_plain.py")]
+    added = apx("mcp", "add", "fake", "--env", "TOKEN=", "--", *command, typed=SECRET)
     assert added.exit_code == 0, added.output
     assert SECRET not in added.output
     assert SECRET not in (tmp_path / "apx" / "config.json").read_text()

@@ -1,10 +1,9 @@
 """A small MCP server written with the SDK, on stdio; `tests.fakes.mcp_http` puts the same tools on HTTP.
 
-MCP_FAKE says what else it does: `noise` prints on stdout first, `child` leaves a process behind.
+With MCP_FAKE=noise it prints on stdout first, as programs do.
 """
 
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -37,18 +36,10 @@ def write_note(path: str, text: str) -> str:
 
 
 @server.tool()
-def sleep(seconds: float, mark: str = "") -> str:
+def sleep(seconds: float) -> str:
     """Take a while."""
-    if mark:
-        Path(mark).write_text("began")
     time.sleep(seconds)
     return "slept"
-
-
-@server.tool()
-def die() -> str:
-    """End the whole server."""
-    os._exit(3)
 
 
 @server.tool(annotations=READS)
@@ -64,17 +55,10 @@ def long() -> str:
 
 
 def main() -> None:
-    wanted = os.environ.get("MCP_FAKE", "").split()
-    if log := os.environ.get("MCP_LOG"):
-        with Path(log).open("a") as file:
-            file.write(f"{os.getpid()}\n")
+    wanted = os.environ.get("MCP_FAKE", "")
     if "noise" in wanted:
         sys.stdout.write("Welcome! Listening...\n")
         sys.stdout.flush()
-    if "child" in wanted:
-        child = subprocess.Popen(["sleep", "300"])
-        with Path(os.environ["MCP_LOG"]).open("a") as file:
-            file.write(f"{child.pid}\n")
     server.run("stdio")
 
 
