@@ -23,7 +23,7 @@ from pathlib import Path
 import psutil
 
 ROOT = Path(__file__).resolve().parent.parent
-SETTLE_S = 4.0
+SETTLE_S = 12.0  # what is imported once the start has calmed down is in memory by then
 GIVE_UP_S = 30.0
 HEAVY = re.compile(r"site-packages/(tiktoken|tokenizers|litellm)/")
 

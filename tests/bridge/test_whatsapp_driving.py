@@ -109,8 +109,8 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 async def stage(port: int) -> AsyncIterator[Stage]:
     async with simulated_phone(phone=SimPhone()) as device:
         await connect(port, device.address)
-        phone = Phone(Adb("127.0.0.1", port), Target(device.address), patience=0.3)
-        yield Stage(device.phone, WhatsApp(phone, patience=0.3), phone)
+        phone = Phone(Adb("127.0.0.1", port), Target(device.address), patience=0.6)
+        yield Stage(device.phone, WhatsApp(phone, patience=0.6), phone)
         await ask(port, f"host:disconnect:{device.address}")
 
 
