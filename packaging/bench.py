@@ -45,7 +45,7 @@ def environment(home: Path) -> dict[str, str]:
 @contextmanager
 def home() -> Iterator[Path]:
     path = Path(tempfile.mkdtemp(prefix="apx-bench-"))
-    (path / "config.json").write_text(json.dumps({"port": 0, "phone": {"adb_port": 1}}))
+    (path / "config.json").write_text(json.dumps({"port": 0, "phone": {"serial": ""}}))
     try:
         yield path
     finally:

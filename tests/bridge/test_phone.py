@@ -436,7 +436,7 @@ async def test_a_tree_printed_after_an_error_is_an_old_one(script, phone):
     script.reports["uiautomator"] = "ERROR: null root node returned by UiTestAutomationBridge.\n"
     script.reports["cat"] = SCREEN
     with pytest.raises(Unreadable, match="no window"):
-        await phone.tree(deadline_s=0.5)
+        await phone.tree(deadline_s=4)
 
 
 async def test_another_reader_of_the_screen_is_named(script, phone):

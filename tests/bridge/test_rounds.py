@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -171,6 +172,19 @@ OUT_OF_REACH = {
 }
 
 
+@asynccontextmanager
+async def something_else() -> AsyncIterator[int]:
+    """A port on which something listens that is no adb server."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        yield server.sockets[0].getsockname()[1]
+
+
 @pytest.mark.parametrize("how", OUT_OF_REACH)
 async def test_out_of_reach_the_alert_is_relayed_with_its_words_and_the_reason(
     tmp_path: Path, how: str
@@ -182,7 +196,8 @@ async def test_out_of_reach_the_alert_is_relayed_with_its_words_and_the_reason(
             home.device.faults.set("unauthorized")
             await home.device.drop()
         elif how == "no_server":
-            await home.app.config.set({"phone.adb_host": "127.0.0.2", "phone.adb_port": 1})
+            port = await stack.enter_async_context(something_else())
+            await home.app.config.set({"phone.adb_port": port})
         else:
             await home.device.stop()
         if how == "other":
