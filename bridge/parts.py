@@ -19,6 +19,7 @@ from core.app import App, Part
 from core.channels.approvals import approvals
 from core.channels.telegram import Telegram, telegram
 from core.tools.computer import computer
+from core.tools.knowledge import knowledge
 from core.tools.mcp import mcp
 
 log = logging.getLogger(__name__)
@@ -65,12 +66,12 @@ async def _reached(app: App) -> AsyncIterator[Questions]:
 
 def parts() -> Sequence[Part]:
     """All of them, for the daemon and the window."""
-    return (telegram, approvals, computer, mcp, phone, serve)
+    return (telegram, approvals, computer, knowledge, mcp, phone, serve)
 
 
 def tools() -> Sequence[Part]:
     """Those that one command needs when it opens the app itself: tools, and nobody who listens."""
-    return (approvals, computer, mcp, phone_tools)
+    return (approvals, computer, knowledge, mcp, phone_tools)
 
 
 def _routes() -> Any:

@@ -236,6 +236,19 @@ class ChannelState(Event):
     detail: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryChanged(Event):
+    """A fact was remembered or forgotten; 0 stands for several, after the notebook was edited by hand."""
+
+    fact_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskChanged(Event):
+    task_id: int
+    state: str
+
+
 E = TypeVar("E", bound=Event)
 
 

@@ -38,6 +38,10 @@ class Home:
         return self.root / "apx.db"
 
     @property
+    def search(self) -> Path:
+        return self.root / "search.db"
+
+    @property
     def token(self) -> Path:
         return self.root / "owner.token"
 

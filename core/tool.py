@@ -4,7 +4,7 @@ The dispatcher asks the gate before `run`; a tool never does.
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,10 @@ class Effect(StrEnum):
 
 @dataclass(slots=True)
 class Context:
-    """What a running tool may reach. `attach` is None where the channel cannot deliver files."""
+    """What a running tool may reach. `attach` is None where the channel cannot deliver files.
+
+    `take` brings families of tools down from the run's shelf and answers with their names.
+    """
 
     store: Store
     bus: Bus
@@ -45,6 +48,7 @@ class Context:
     run_id: str
     attach: Callable[[Attachment], Awaitable[None]] | None = None
     services: Mapping[type, Any] = field(default_factory=dict)
+    take: Callable[[Iterable[str]], list[str]] | None = None
 
 
 Handler = Callable[[Any, Context], Awaitable[str]]

@@ -1,64 +1,55 @@
-"""Permissions that a tool call waits for, asked on the screen: an open card, and a yes or a no."""
+"""Permissions that wait for the owner, as the screens ask them: read from the core, answered once."""
 
-import asyncio
 import json
 from collections.abc import Mapping
-from typing import Any, Protocol
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
-from core.errors import Refused
 from desktop.questions import Question
 from desktop.words import Words
 
+if TYPE_CHECKING:
+    from core.runs.approvals import Pending
 
-class Wanted(Protocol):
-    """What is asked for, as the dispatcher says it."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def tool(self) -> str: ...
-    @property
-    def args(self) -> Mapping[str, Any]: ...
+CHOICES = ("approve", "always", "deny")  # as the core names them; a round's questions have other answers
 
 
-class Approvals:
-    """The calls that wait now. A call that is cancelled while it waits takes its card with it."""
+def question(one: "Pending", words: Words, agent: str) -> Question:
+    """The card of one permission: who asks for it and from where, and all of what would run."""
+    return Question(
+        id=one.id,
+        kind="permission",
+        who=title(one.tool, words),
+        text=one.why,
+        draft=one.shown or one.summary,
+        asker=origin(one, words, agent),
+        warnings=one.warnings,
+        choices=one.choices,
+        expires_at=datetime.fromisoformat(one.expires_at),
+    )
 
-    def __init__(self, words: Words) -> None:
-        self._words = words
-        self._waiting: dict[str, tuple[Wanted, asyncio.Future[bool]]] = {}
 
-    async def ask(self, wanted: Wanted) -> bool:
-        """The owner's yes or no."""
-        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._waiting[wanted.id] = (wanted, answer)
-        try:
-            return await answer
-        finally:
-            del self._waiting[wanted.id]
+def title(tool: str, words: Words) -> str:
+    """What is asked for, as people say it."""
+    return words.known(f"card.tool.{tool}", "") or words("card.allow.what", tool=tool.replace("_", " "))
 
-    def open(self) -> list[Question]:
-        """The cards of what waits: the whole command, or every argument."""
-        return [
-            Question(
-                id=wanted.id,
-                kind="permission",
-                who=self._words("card.allow.what", tool=wanted.tool.replace("_", " ")),
-                text="",
-                draft=command(wanted.args),
-            )
-            for wanted, _ in self._waiting.values()
-        ]
 
-    def holds(self, id: str) -> bool:
-        return id in self._waiting
+def origin(one: "Pending", words: Words, agent: str) -> str:
+    """Who asks, on which channel, in which project and folder."""
+    facts = [one.agent or agent, words.known(f"channel.{one.channel}", one.channel)]
+    if one.project_id != "default":
+        facts.append(words("card.project", project=one.project_id))
+    if one.cwd:
+        facts.append(words("card.folder", path=one.cwd))
+    return " · ".join(facts)
 
-    def answer(self, id: str, yes: bool) -> None:
-        """Give the answer; the first one wins."""
-        waiting = self._waiting.get(id)
-        if waiting is None or waiting[1].done():
-            raise Refused(self._words("card.gone"))
-        waiting[1].set_result(yes)
+
+def ending(one: "Pending", sentence: str, words: Words) -> tuple[str, str]:
+    """How it was decided elsewhere, and in which tone the card says so."""
+    if one.state not in {"approved", "denied"}:
+        return sentence, ""
+    where = words.known(f"channel.{one.decided_by}", one.decided_by)
+    return words(f"card.ended.{one.state}", where=where), "accent" if one.state == "approved" else "danger"
 
 
 def command(args: Mapping[str, Any]) -> str:

@@ -56,7 +56,8 @@ class Bubble(QWidget):
         self.retitle()
 
     def retitle(self) -> None:
-        self.open.setText(self._words("bubble.open"))
+        self.open.setText(f"{self._words('bubble.open')}\u00a0 ")  # its picture stands at the other side
+        pieces.name(self.open, self._words("bubble.open"))
         pieces.name(self.shut, self._words("bubble.close"), tip=True)
 
     def introduce(self, name: str, icon: str) -> None:

@@ -1,11 +1,12 @@
-"""What waits for the owner, as cards that look and answer the same in chat, bubble and rounds.
+"""What waits for the owner: the questions themselves, and the buttons of those that a round asks.
 
-The first answer wins, wherever it was given; the cards go when the core says that it is answered.
+The first answer wins, wherever it was given.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
@@ -19,7 +20,7 @@ from desktop.words import Words
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An open question. A permission has the whole command in `draft`."""
+    """An open question. A permission has the whole command in `draft`, why it is asked in `text`."""
 
     id: str
     kind: str  # conversation or permission
@@ -27,9 +28,12 @@ class Question:
     text: str
     draft: str = ""
     conversation_id: str = ""
+    asker: str = ""  # of a permission: who, from where
+    warnings: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    expires_at: datetime | None = None
 
 
-WIDEST = 620
 Answer = Callable[[str, str, str], Awaitable[None]]  # question id, choice, text
 Read = Callable[[], Awaitable[Sequence[Question]]]
 
@@ -42,6 +46,7 @@ class Questions(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.open: tuple[Question, ...] = ()
+        self.endings: dict[str, tuple[str, str]] = {}  # id: how a permission ended elsewhere, and its tone
         self._read: Read | None = None
         self._answer: Answer | None = None
 
@@ -62,6 +67,10 @@ class Questions(QObject):
             await self._answer(question_id, choice, text)
             await self.refresh()
 
+    def end(self, question_id: str, sentence: str, tone: str = "") -> None:
+        """How one that is shown was decided elsewhere."""
+        self.endings[question_id] = (sentence, tone)
+
     def _take(self, questions: tuple[Question, ...]) -> None:
         if questions != self.open:
             self.open = questions
@@ -74,13 +83,11 @@ class Buttons(QWidget):
     def __init__(self, question: Question, answer: Answer, words: Words, *, small: bool = False) -> None:
         super().__init__()
         self._question, self._answer, self._words = question, answer, words
-        talk = question.kind == "conversation"
         self._short = ".short" if small else ""
         self.yes = pieces.button("primary", press=self._yes)
         self.other = pieces.button("" if question.draft else "primary", press=self._open_field)
-        self.no = pieces.button("" if talk else "danger", press=self._no)
-        self.yes.setVisible(bool(question.draft) or not talk)
-        self.other.setVisible(talk)
+        self.no = pieces.button(press=self._no)
+        self.yes.setVisible(bool(question.draft))
         self.field = QPlainTextEdit(question.draft)
         self.field.setFixedHeight(76)
         self.field.setTabChangesFocus(True)
@@ -108,11 +115,10 @@ class Buttons(QWidget):
         self.retitle()
 
     def retitle(self) -> None:
-        said, talk = self._words, self._question.kind == "conversation"
-        who = self._question.who
-        self.yes.setText(said(("card.send" if talk else "card.allow") + self._short))
+        said, who = self._words, self._question.who
+        self.yes.setText(said("card.send" + self._short))
         self.other.setText(said("card.write" + self._short if self._question.draft else "card.answer"))
-        self.no.setText(said("card.leave" if talk else "card.deny"))
+        self.no.setText(said("card.leave"))
         self.send.setText(said("card.send_mine"))
         self.back.setText(said("card.back"))
         for button in (self.yes, self.other, self.no, self.send):
@@ -120,10 +126,10 @@ class Buttons(QWidget):
         pieces.name(self.field, said("card.field"))
 
     def _yes(self) -> None:
-        self._give("send" if self._question.kind == "conversation" else "allow", self._question.draft)
+        self._give("send", self._question.draft)
 
     def _no(self) -> None:
-        self._give("leave" if self._question.kind == "conversation" else "deny", "")
+        self._give("leave", "")
 
     def _open_field(self) -> None:
         self._choices.hide()
@@ -151,71 +157,3 @@ class Buttons(QWidget):
         except asyncio.CancelledError:
             self.setEnabled(True)
             raise
-
-
-class QuestionCard(pieces.Card):
-    """One question with what it is about."""
-
-    def __init__(self, question: Question, answer: Answer, words: Words, *, small: bool = False) -> None:
-        super().__init__("warn", pad=12 if small else 16)
-        self._question, self._words = question, words
-        self.chip = pieces.Chip("", "warn")
-        self.who = pieces.Elided(role="strong")
-        self.text = pieces.label(wrap=True)
-        self.draft = pieces.label(role="code" if question.kind == "permission" else "small", wrap=True)
-        self.buttons = Buttons(question, answer, words, small=small)
-        head = pieces.row(self.chip, gap=10)
-        head.addWidget(self.who, 1)
-        self.column.addLayout(head)
-        self.column.addWidget(self.text)
-        self.column.addWidget(self.draft)
-        self.column.addWidget(self.buttons)
-        self.text.setText(question.text)
-        self.text.setVisible(bool(question.text))
-        self.draft.setVisible(bool(question.draft))
-        words.changed.connect(self.retitle)
-        self.retitle()
-
-    def retitle(self) -> None:
-        said, question = self._words, self._question
-        permission = question.kind == "permission"
-        self.chip.say(said("card.permission" if permission else "card.waits"), "warn")
-        self.who.say(question.who)
-        self.draft.setText(question.draft if permission else said("card.draft", draft=question.draft))
-
-
-class QuestionList(QWidget):
-    """All open questions, one card each; takes no room when there are none."""
-
-    def __init__(self, questions: Questions, words: Words, *, margin: int, small: bool = False) -> None:
-        super().__init__()
-        self._questions, self._words, self._small = questions, words, small
-        self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(margin, 0, margin, 8)
-        self.column.setSpacing(8)
-        self._cards: dict[str, QWidget] = {}
-        self.more = pieces.label(role="small")
-        self.column.addWidget(self.more)
-        questions.changed.connect(self.refresh)
-        words.changed.connect(self.refresh)
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Keep the cards of questions that stay: what is being written in one is not lost."""
-        shown = self._questions.open[
-            :1
-        ]  # the conversation is why people are here; the rest waits in the rounds
-        for key in set(self._cards) - {question.id for question in shown}:
-            gone = self._cards.pop(key)
-            self.column.removeWidget(gone)
-            gone.hide()
-            gone.deleteLater()
-        for place, question in enumerate(shown):
-            if question.id not in self._cards:
-                card = QuestionCard(question, self._questions.answer, self._words, small=self._small)
-                self._cards[question.id] = pieces.at_most(card, WIDEST)
-                self.column.insertWidget(place, self._cards[question.id])
-        rest = len(self._questions.open) - len(shown)
-        self.more.setText(self._words("card.more", n=rest))
-        self.more.setVisible(rest > 0)
-        self.setVisible(bool(shown))

@@ -78,7 +78,8 @@ class Rail(QFrame):
     def __init__(self, words: Words) -> None:
         super().__init__()
         self._words = words
-        self._name, self._doing, self._waiting = "APX", "", 0
+        self._name, self._doing = "APX", ""
+        self._waiting: dict[str, int] = {}
         self._narrow = False
         self.setProperty("rail", True)
         self.portrait = Portrait(44)
@@ -137,7 +138,7 @@ class Rail(QFrame):
 
     def wait(self, key: str, n: int) -> None:
         """A badge, only for what waits for the owner."""
-        self._waiting = n
+        self._waiting[key] = n
         self.entries[key].count(n, self._words("rail.waiting", n=n))
 
     def retitle(self) -> None:
@@ -145,8 +146,8 @@ class Rail(QFrame):
             entry.words = self._words(f"rail.{key}")
             entry.setAccessibleName(entry.words)
             entry.fold(self._narrow)
-        if "rounds" in self.entries:
-            self.wait("rounds", self._waiting)
+        for key, n in self._waiting.items():
+            self.wait(key, n)
 
     def fold(self, narrow: bool) -> None:
         """Icons only, or icons and names."""

@@ -172,12 +172,12 @@ class Rounds(Screen):
         columns = QHBoxLayout(body)
         columns.setContentsMargins(0, 0, 0, 0)
         columns.setSpacing(0)
-        self._left = _scrolled(self.list, (24, 20, 10, 20))
+        self._left = scrolled(self.list, (24, 20, 10, 20))
         columns.addWidget(self._left)
         right = QVBoxLayout()
         right.addWidget(self.detail)
         right.addStretch()
-        columns.addWidget(_scrolled(right, (10, 20, 24, 20)), 1)
+        columns.addWidget(scrolled(right, (10, 20, 24, 20)), 1)
         self.stack = QStackedWidget()
         self.stack.addWidget(self.notice)
         self.stack.addWidget(body)
@@ -311,7 +311,8 @@ class Rounds(Screen):
         self.follow()
 
 
-def _scrolled(column: QVBoxLayout, margins: tuple[int, int, int, int]) -> QScrollArea:
+def scrolled(column: QVBoxLayout, margins: tuple[int, int, int, int]) -> QScrollArea:
+    """A column that scrolls, with its margins inside."""
     inside = QWidget()
     inside.setLayout(column)
     column.setContentsMargins(*margins)

@@ -202,8 +202,11 @@ class Stage(QObject):
         self.mascot.set_language(self.words.lang)
 
     def _waits(self) -> None:
-        self.face.know(waiting=frozenset(question.id for question in self.questions.open))
-        self.window.rail.wait("rounds", len(self.questions.open))
+        waiting = self.questions.open
+        self.face.know(waiting=frozenset(question.id for question in waiting))
+        asked = sum(question.kind == "permission" for question in waiting)
+        self.window.rail.wait("chat", asked)
+        self.window.rail.wait("rounds", len(waiting) - asked)
 
     def _menu(self, point: QPoint) -> None:
         self._told_tray()

@@ -4,12 +4,13 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from desktop import pieces
+from desktop.cards import QuestionList
 from desktop.chat import Chat
 from desktop.composer import Composer
 from desktop.conversation import Conversation, Search
 from desktop.messages import Entry
 from desktop.pieces import Notice
-from desktop.questions import QuestionList, Questions
+from desktop.questions import Questions
 from desktop.rows import Save
 from desktop.window import Screen
 from desktop.words import Words
@@ -32,6 +33,7 @@ class Talk(QWidget):
         self.stack = QStackedWidget()
         self.stack.addWidget(self.empty)
         self.stack.addWidget(self.view)
+        self.stack.setMinimumHeight(1)  # what waits comes first where there is little room
         self.questions = QuestionList(questions, words, margin=margin, small=small)
         self.composer = Composer(words, small=small)
         self.composer.submitted.connect(chat.send)
@@ -48,7 +50,7 @@ class Talk(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        if small:  # what waits comes first where there is little room
+        if small:
             column.addSpacing(12)
             column.addWidget(self.questions)
         column.addWidget(self.stack, 1)

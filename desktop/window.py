@@ -15,7 +15,16 @@ from desktop.rail import Rail
 from desktop.words import Words
 
 FOLDS_BELOW = 900
-SCREENS = (("chat", "chat"), ("rounds", "rounds"), ("phone", "phone"), ("settings", "settings"))
+SCREENS = (
+    ("guide", "check"),
+    ("chat", "chat"),
+    ("rounds", "rounds"),
+    ("phone", "phone"),
+    ("tasks", "tasks"),
+    ("activity", "activity"),
+    ("memory", "memory"),
+    ("settings", "settings"),
+)
 
 
 class Window(QMainWindow):
@@ -49,9 +58,11 @@ class Window(QMainWindow):
         self.stack.addWidget(self.notice)
         self.setCentralWidget(ground)
         self.rail.chosen.connect(self.open)
-        for number, (key, icon) in enumerate(SCREENS, 1):
+        for number, (key, icon) in enumerate(SCREENS):
             self.rail.add(key, icon, below=key == "settings")
-            self._shortcut(f"Ctrl+{number}", partial(self.open, key))
+            if number:
+                self._shortcut(f"Ctrl+{number}", partial(self.open, key))
+        self.rail.entries["guide"].hide()
         self._shortcut("Ctrl+,", lambda: self.open("settings"))
         self._shortcut(QKeySequence(QKeySequence.StandardKey.Find), self._search)
         words.changed.connect(self.retitle)

@@ -12,9 +12,12 @@ from core.channels.telegram import confirm_claim
 from core.channels.telegram_people import claim_of
 from core.errors import Refused
 from core.events import ChannelState, ConfigChanged, ConfigRejected, IdentityChanged, OwnerClaimed, PhoneState
-from core.runs.dispatch import Approval
-from desktop import records
-from desktop.approvals import Approvals
+from core.runs import ledger
+from core.runs.approvals import Approvals
+from core.runs.history import transcript
+from core.runs.manifest import manifest
+from desktop import approvals, kept, ran, records, steps
+from desktop.activity import Activity
 from desktop.chat import THREAD
 from desktop.phone import TONES, Known, PhoneScreen
 from desktop.questions import Question
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from desktop.door import Door
 
 PLACE = "desktop.mascot.place"
+GUIDED = "desktop.guide.done"
 
 
 @asynccontextmanager
@@ -51,7 +55,6 @@ class Desk:
     def __init__(self, app: "App", stage: Stage, door: "Door") -> None:
         self.app, self.stage, self.door = app, stage, door
         self.words = stage.words
-        self.approvals = Approvals(stage.words)
         self._connections: list[Callable[[], object]] = []
 
     async def open(self) -> None:
@@ -59,8 +62,6 @@ class Desk:
         app, stage = self.app, self.stage
         self._screens()
         stage.feed.listen(app.bus)
-        if app.runner.ask is None:
-            app.runner.ask = self._ask
         stage.questions.serve(self.questions, self.answer)
         self._speak()
         self._introduce()
@@ -72,6 +73,7 @@ class Desk:
         self.rounds.follow()
         await self._claims()
         await self._put_mascot()
+        await self._greet()
         if app.config.problem:
             stage.chat.note(self.words("config.rejected", why=app.config.problem))
         stage.face.tell()
@@ -81,14 +83,15 @@ class Desk:
         for disconnect in self._connections:
             disconnect()
         self._connections.clear()
-        self.rounds.rest()
+        for screen in (self.rounds, self.activity, self.tasks, self.memory):
+            screen.rest()
         self.stage.feed.close()
         self.stage.questions.serve(None, None)
 
     def leave(self) -> None:
         """Let go of the core: the screens that lived on it go too."""
         self.stage.face.close()
-        for key in ("rounds", "phone", "settings"):
+        for key in self.screens:
             self.stage.window.take(key)
 
     def _on(self, signal: Any, told: Callable[..., object]) -> None:
@@ -112,13 +115,38 @@ class Desk:
             choose=self.choose_phone,
             picture=self.door.picture,
         )
+        self.activity = Activity(
+            words,
+            runs=lambda wanted: ran.runs(app.store, wanted),
+            channels=lambda: ran.channels(app.store),
+            read=self.inside,
+            given=lambda run_id: manifest(app.store, run_id),
+            stop=self.stop_run,
+        )
+        self.tasks, self.memory = kept.tasks_screen(app, words), kept.memory_screen(app, words)
         self.settings = pages.screen(app, words, decide=self.decide)
-        for key, screen in (("rounds", self.rounds), ("phone", self.phone), ("settings", self.settings)):
+        self.guide = steps.guide(app, words)
+        self.guide.wanted.connect(self._go)
+        self.guide.finished.connect(self._guided)
+        self.screens = {
+            "guide": self.guide,
+            "rounds": self.rounds,
+            "phone": self.phone,
+            "tasks": self.tasks,
+            "activity": self.activity,
+            "memory": self.memory,
+            "settings": self.settings,
+        }
+        for key, screen in self.screens.items():
             stage.window.put(key, screen)
         self.settings.opened.connect(lambda _: self._show_claim())
         feed = stage.feed
         self._on(feed.rounds_changed, self.rounds.follow)
         self._on(stage.questions.changed, self.rounds.follow)
+        for happened in (feed.run_started, feed.run_closed, feed.tool_finished):
+            self._on(happened, self._run_told)
+        self._on(feed.tasks_changed, self.tasks.follow)
+        self._on(feed.memory_changed, self.memory.follow)
         self._on(feed.phone_changed, self._phone_told)
         self._on(feed.identity_changed, self._identity_told)
         self._on(feed.config_changed, self._config_told)
@@ -132,20 +160,43 @@ class Desk:
 
     # what the screens ask for
 
-    async def _ask(self, approval: Approval) -> bool:
-        return await self.approvals.ask(approval)
-
     async def questions(self) -> list[Question]:
-        return [*self.approvals.open(), *await records.questions(self.app.store)]
+        return [*await self._permissions(), *await records.questions(self.app.store)]
+
+    async def _permissions(self) -> list[Question]:
+        """The open ones; those that were on the screen and are decided elsewhere leave their ending there."""
+        asked, questions = self._asked(), self.stage.questions
+        if asked is None:
+            return []
+        agent = self.app.identity.now.agent_name
+        waiting = [approvals.question(one, self.words, agent) for one in await asked.open_ones()]
+        gone = {one.id for one in questions.open if one.kind == "permission"} - {one.id for one in waiting}
+        for id in gone:
+            one = await asked.find(id)
+            if one.decided_by != "desktop":
+                questions.end(id, *approvals.ending(one, asked.sentence(one), self.words))
+        return waiting
+
+    def _asked(self) -> Approvals | None:
+        found: Approvals | None = self.app.services.get(Approvals)
+        return found
 
     async def answer(self, question_id: str, choice: str, text: str) -> None:
-        if self.approvals.holds(question_id):
-            self.approvals.answer(question_id, choice == "allow")
+        asked = self._asked()
+        if asked is not None and choice in approvals.CHOICES:
+            await asked.decide(question_id, choice, by="desktop")
         else:
             await self.door.answer(question_id, choice, text)
 
     async def find(self, media_id: str) -> Any:
         return await records.media_path(self.app.store, self.app.home, media_id)
+
+    async def inside(self, run_id: str) -> ran.Inside:
+        store = self.app.store
+        return ran.Inside(await transcript(store, run_id), await ledger.attempts(store, run_id))
+
+    def stop_run(self, run_id: str) -> None:
+        self.app.runner.cancel(run_id)
 
     async def start_round(self) -> None:
         if not self.app.config.now.whatsapp.enabled:
@@ -187,6 +238,7 @@ class Desk:
         self._introduce()
         self._show_model()
         self.settings.refresh()
+        self.guide.refresh()
 
     def _config_told(self, event: ConfigChanged) -> None:
         now = self.app.config.now
@@ -202,6 +254,10 @@ class Desk:
             if self.phone.isVisible():
                 self.phone.refresh()
         self.settings.refresh()
+        self.guide.refresh()
+
+    def _run_told(self, _: object) -> None:
+        self.activity.follow()
 
     def _rejected(self, event: ConfigRejected) -> None:
         self.stage.chat.note(self.words("config.rejected", why=event.why))
@@ -242,6 +298,24 @@ class Desk:
     @slot(QPoint)
     async def _mascot_moved(self, point: QPoint) -> None:
         await records.keep(self.app.store, PLACE, json.dumps([point.x(), point.y()]))
+
+    async def _greet(self) -> None:
+        """Where nothing is set up yet, the first steps are the first thing to see."""
+        if steps.facts(self.app).fresh and not await records.kept(self.app.store, GUIDED):
+            self.stage.window.rail.entries["guide"].show()
+            self.stage.window.open("guide")
+
+    def _go(self, place: str) -> None:
+        key, _, page = place.partition(".")
+        self.stage.window.open(key)
+        if page:
+            self.settings.open(page)
+
+    @slot()
+    async def _guided(self) -> None:
+        self.stage.window.rail.entries["guide"].hide()
+        self.stage.window.open("chat")
+        await records.keep(self.app.store, GUIDED, "1")
 
     async def _put_mascot(self) -> None:
         kept = await records.kept(self.app.store, PLACE)

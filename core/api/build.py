@@ -14,6 +14,7 @@ from core.api import (
     devices,
     docs,
     mcp,
+    memory,
     models,
     problems,
     projects,
@@ -21,6 +22,9 @@ from core.api import (
     routing,
     runs,
     runtimes,
+    sessions,
+    skills,
+    tasks,
     telegram,
 )
 from core.api.access import Access
@@ -44,17 +48,8 @@ def build(app: App, access: Access, feed: Feed) -> FastAPI:
     )
     api.state.apx, api.state.access, api.state.feed = app, access, feed
     for module in (
-        routes,
-        chat,
-        devices,
-        runs,
-        models,
-        routing,
-        projects,
-        telegram,
-        approvals,
-        mcp,
-        runtimes,
+        *(routes, chat, devices, runs, models, routing, projects, telegram, approvals),
+        *(memory, sessions, skills, tasks, mcp, runtimes),
     ):
         api.include_router(module.router)
     for router in app.routers:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.errors import Unavailable
+from core.neutral import neutral
 from core.runs.attempts import Attempts, Record
 from core.runs.budget import Budget
-from core.runs.prompt import neutral
 from core.runs.request import Reply, ToolCall
 from core.runs.turn import Call, Run, Status
 from core.store import new_id

@@ -12,6 +12,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from core.identity import Identity
+from core.neutral import neutral
 from core.paths import PACKAGE
 from core.runs.turn import Message, Turn
 
@@ -24,20 +25,6 @@ LANGUAGES = {
     "it": "Italian",
     "de": "German",
 }
-
-_MARKUP = re.compile(
-    r"<(\|[^|<>\n]{1,40}\|)>"  # <|im_start|>, <|eot_id|>, <|tool_calls_section_begin|>
-    r"|<(｜[^｜<>\n]{1,60}｜)>"  # the same with full-width bars
-    r"|<(/?s|/?bos|/?eos|start_of_turn|end_of_turn|/?tool_call|/?tool_response|/?think)>"
-    r"|<(</?SYS>)>"
-    r"|\[(/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS))\]",
-    re.IGNORECASE,
-)
-
-
-def neutral(text: str) -> str:
-    """The same text, unable to end its own turn: chat-template tokens keep their words and lose their brackets."""
-    return _MARKUP.sub(lambda found: "‹" + next(filter(None, found.groups())) + "›", text)
 
 
 @cache
@@ -70,6 +57,8 @@ def system(
     instructions: str = "",
     projects: Sequence[str] = (),
     threads: Sequence[tuple[str, Sequence[Message]]] = (),
+    skills: Sequence[str] = (),
+    memory: str = "",
     at: datetime | None = None,
 ) -> str:
     """The system text of an owner's turn. `role` replaces the template's first part, `instructions` are added."""
@@ -91,8 +80,10 @@ def system(
         time=clock(identity, at or datetime.now(UTC)),
         target=target,
         projects=f"Projects: {', '.join(projects)}." if projects else "",
+        skills=skills and f"Skills that load_skill reads to you: {', '.join(skills)}.",
         channel=channel_rules(turn.channel),
         threads=_threads(threads, identity.agent_name),
+        memory=memory,
         note=turn.context_note and f"# Note\n{turn.context_note}",
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip()
@@ -121,5 +112,5 @@ def question(turn: Turn) -> str:
 def messages(turn: Turn, system_text: str, before: Sequence[Message] = ()) -> list[dict[str, Any]]:
     """The conversation in the chat-completions form: system, what was said before, the question."""
     told = [{"role": "system", "content": system_text}] if system_text else []
-    past = [{"role": one.role, "content": one.text} for one in before if one.text]
+    past = [{"role": one.role, "content": neutral(one.text)} for one in before if one.text]
     return [*told, *past, {"role": "user", "content": question(turn)}]

@@ -31,6 +31,7 @@ from core.runs.attempts import Attempts, Desk
 from core.runs.credentials import Place
 from core.runs.dispatch import Ask, Dispatch
 from core.runs.gate import Policy, policy_of
+from core.runs.known import Known, known
 from core.runs.llm import Models
 from core.runs.loop import Loop
 from core.runs.quota import Circuits, Cooling, Quota
@@ -194,6 +195,15 @@ class Runner:
         shelf = Shelf(self._offered(turn), self._more(turn), risk=policy.rating is not None)
         root = await projects.root(self._store, self._home, turn.project_id)
         place = Place(self._home, Path.home(), root, root)
+        told = await known(
+            turn,
+            shelf,
+            services=self._services,
+            identity=self._identity.now,
+            home=self._home,
+            root=root,
+            before=before,
+        )
         record = partial(history.step, self._store, run.id)
         asking = Attempts(
             run=run,
@@ -214,9 +224,9 @@ class Runner:
         return Loop(
             run=run,
             asking=asking,
-            dispatch=Dispatch(shelf.offered, self._context(run), policy, ask, place=place),
+            dispatch=Dispatch(shelf.offered, self._context(run, shelf), policy, ask, place=place),
             budget=budget.Budget(budget.steps(turn.channel, settings, turn.max_iters)),
-            messages=await self._messages(run, before),
+            messages=await self._messages(run, before, told),
             tools=shelf.schemas,
             record=record,
             lang=lang,
@@ -251,7 +261,7 @@ class Runner:
         # The question itself was stored when the run began: it is the last line.
         return (await history.conversation(self._store, turn.thread, limit=41))[:-1]
 
-    async def _messages(self, run: Run, before: list[Message]) -> list[dict[str, Any]]:
+    async def _messages(self, run: Run, before: list[Message], told: Known) -> list[dict[str, Any]]:
         turn = run.turn
         if turn.sealed:
             return prompt.messages(turn, turn.system or "")
@@ -262,19 +272,25 @@ class Runner:
             if owner
             else []
         )
-        text = turn.system or prompt.system(
-            turn,
-            self._identity.now,
-            language=self._identity.language,
-            target=run.target,
-            role=settings.system,
-            instructions=settings.instructions,
-            projects=[row["name"] for row in rows],
-            threads=await history.active_threads(self._store, besides=turn.thread) if owner else (),
+        text = (
+            f"{turn.system}\n\n{told.memory}".strip()
+            if turn.system
+            else prompt.system(
+                turn,
+                self._identity.now,
+                language=self._identity.language,
+                target=run.target,
+                role=settings.system,
+                instructions=settings.instructions,
+                projects=[row["name"] for row in rows],
+                threads=await history.active_threads(self._store, besides=turn.thread) if owner else (),
+                skills=told.skills,
+                memory=told.memory,
+            )
         )
         return prompt.messages(turn, text, before)
 
-    def _context(self, run: Run) -> Context:
+    def _context(self, run: Run, shelf: Shelf) -> Context:
         async def attach(file: Attachment) -> None:
             if any(one.media_id == file.media_id for one in run.files):
                 return  # the same file twice is once
@@ -302,4 +318,5 @@ class Runner:
             run_id=run.id,
             attach=None if run.turn.sealed else attach,
             services=self._services,
+            take=shelf.take,
         )

@@ -42,6 +42,14 @@ class Shelf:
         schema = tool.schema()
         self.schemas.append(rated(tool, schema) if self._risk else schema)
 
+    def take(self, families: Iterable[str]) -> list[str]:
+        """Whole families from the shelf, for the next step; the names of their tools."""
+        wanted = set(families)
+        fresh = [tool for tool in self._more.values() if tool.group in wanted]
+        for tool in fresh:
+            self._put(self._more.pop(tool.name))
+        return [tool.name for tool in fresh]
+
     def _discover(self) -> Tool:
         async def discover_tools(args: Discover, ctx: Context) -> str:
             return self._answer(args)

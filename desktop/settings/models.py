@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from core.errors import ApxError
@@ -10,6 +11,7 @@ from desktop import pieces
 from desktop.settings.editors import Choice, Line, Secret, Suggested
 from desktop.settings.form import Form, Row
 from desktop.settings.plain import Now, Set, under
+from desktop.settings.routing import Explain, Route, StandIns
 from desktop.settings.screen import Page, Trial
 from desktop.slots import slot
 from desktop.words import Words
@@ -64,7 +66,9 @@ class Provider(QWidget):
 class ModelsPage(Page):
     """The model and its providers. `attempt` asks the model one thing and says in a sentence how that went."""
 
-    def __init__(self, words: Words, *, now: Now, change: Set, keep: Keep, attempt: Attempt) -> None:
+    def __init__(
+        self, words: Words, *, now: Now, change: Set, keep: Keep, attempt: Attempt, explain: Explain
+    ) -> None:
         super().__init__(words)
         self._now, self._change, self._keep, self._attempt = now, change, keep, attempt
         settings = now().super_agent
@@ -79,6 +83,10 @@ class ModelsPage(Page):
         self.model = Row(words, "settings.super_agent.model", editor, model)
         self.trial = Trial(words, "settings.models.test", "play", self.test)
         self.card(self.enabled, self.model, self.trial)
+        self.stand_ins = StandIns(words, tuple(offered), now=now, change=change)
+        self.card(self.stand_ins, title="settings.fallback", help="settings.fallback.help")
+        self.route = Route(words, explain)
+        self.card(self.route)
         self.providers: dict[str, Provider] = {}
         self.more = Choice([(name, name) for name in PROVIDERS])
         self.more.setMaximumWidth(200)
@@ -92,6 +100,10 @@ class ModelsPage(Page):
     def retitle(self) -> None:
         self.add.setText(self.words("settings.models.add"))
         pieces.name(self.more, self.words("settings.models.provider"))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.route.look()
 
     @slot()
     async def test(self) -> None:
@@ -107,6 +119,9 @@ class ModelsPage(Page):
         settings = self._now()
         self.enabled.take(settings.super_agent)
         self.model.put(settings.super_agent.model)
+        self.stand_ins.refresh()
+        if self.isVisible():
+            self.route.look()
         wanted = set(settings.engines)
         current = settings.super_agent.model.partition(":")[0]
         if current and current not in LOCAL:

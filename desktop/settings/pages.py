@@ -3,13 +3,18 @@
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from core.api.doctor import examine
 from core.errors import Refused
 from core.message import Message
+from desktop.settings.accounts import Accounts
 from desktop.settings.identity import IdentityPage
 from desktop.settings.models import ModelsPage
-from desktop.settings.plain import AppearancePage, FilesPage, PermissionsPage, PhonePage
+from desktop.settings.permissions import PermissionsPage
+from desktop.settings.plain import AppearancePage, FilesPage, PhonePage, StatePage
 from desktop.settings.screen import SettingsScreen
+from desktop.settings.spending import SpendingPage
 from desktop.settings.telegram import Claim, TelegramPage
+from desktop.settings.whatsapp import WhatsAppPage
 from desktop.words import Words
 
 if TYPE_CHECKING:
@@ -38,10 +43,18 @@ def screen(app: "App", words: Words, *, decide: Callable[[Claim, bool], Awaitabl
             (
                 "models",
                 lambda: ModelsPage(
-                    words, now=now, change=writes.change, keep=writes.engine_key, attempt=writes.try_model
+                    words,
+                    now=now,
+                    change=writes.change,
+                    keep=writes.engine_key,
+                    attempt=writes.try_model,
+                    explain=lambda: app.runner.router.explained(words.lang),
                 ),
             ),
-            ("permissions", lambda: PermissionsPage(words, now=now, change=writes.change)),
+            (
+                "permissions",
+                lambda: PermissionsPage(words, now=now, change=writes.change, tools=app.tools.names),
+            ),
             (
                 "telegram",
                 lambda: TelegramPage(
@@ -54,8 +67,14 @@ def screen(app: "App", words: Words, *, decide: Callable[[Claim, bool], Awaitabl
                 ),
             ),
             ("phone", lambda: PhonePage(words, now=now, change=writes.change)),
+            ("whatsapp", lambda: WhatsAppPage(words, now=now, change=writes.change)),
             ("files", lambda: FilesPage(words, now=now, change=writes.change)),
+            (
+                "spending",
+                lambda: SpendingPage(words, now=now, change=writes.change, read=Accounts(app).read),
+            ),
             ("appearance", lambda: AppearancePage(words, now=now, change=writes.change)),
+            ("state", lambda: StatePage(words, lambda: examine(app))),
         ),
     )
 

@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict
 from bridge.tools import TOOLS as PHONE
 from core.runs.turn import Status
 from core.tool import Context, Effect, Tool
-from core.tools import computer, mcp
+from core.tools import computer, knowledge, mcp
 from tests.fakes.house import House, house, turn
 from tests.fakes.openai_server import Answer
 
 pytestmark = pytest.mark.anyio
 
-ALL = (*computer.CORE, *computer.FULL, *mcp.TOOLS, *PHONE)
+ALL = (*computer.CORE, *computer.FULL, *knowledge.CORE, *knowledge.FULL, *mcp.TOOLS, *PHONE)
 ran: list[str] = []
 
 

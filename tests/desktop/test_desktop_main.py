@@ -61,7 +61,9 @@ async def test_it_opens_answers_and_leaves(
     await until(lambda: stages and stages[0].chat.why == "")
     stage = stages[0]
     assert stage.window.windowTitle() == "Roby"
-    assert set(stage.window._screens) == {"chat", "rounds", "phone", "settings"}
+    screens = {"guide", "chat", "rounds", "phone", "tasks", "activity", "memory", "settings"}
+    assert set(stage.window._screens) == screens
+    assert stage.window.current == "chat"  # a model is chosen: no first steps
     stage.chat.send("hola")
     await until(lambda: not stage.chat.working)
     assert stage.chat.messages.entries[0].text == "hola"

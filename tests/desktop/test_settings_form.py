@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
 from core.config import Config
+from core.errors import Refused
 from core.events import Bus
 from core.identity import Identity, IdentityFile
 from core.paths import Home
@@ -19,7 +20,8 @@ from desktop.settings import editors
 from desktop.settings.form import Form
 from desktop.settings.identity import IdentityPage
 from desktop.settings.models import ModelsPage
-from desktop.settings.plain import FilesPage, PermissionsPage, PhonePage, under
+from desktop.settings.permissions import PermissionsPage
+from desktop.settings.plain import FilesPage, PhonePage, under
 from desktop.settings.telegram import Claim, TelegramPage
 from desktop.words import Words
 from tests.desktop.conftest import Until
@@ -152,7 +154,12 @@ async def test_a_key_goes_to_the_vault_and_never_back_to_the_screen(
     async def attempt() -> str:
         return "It works."
 
-    page = ModelsPage(words, now=lambda: config.now, change=change, keep=keep, attempt=attempt)
+    async def explain() -> dict[str, Any]:
+        raise Refused("Not now.")
+
+    page = ModelsPage(
+        words, now=lambda: config.now, change=change, keep=keep, attempt=attempt, explain=explain
+    )
     qtbot.addWidget(page)
     page._show("openai")
     secret = page.providers["openai"].key.editor
@@ -172,7 +179,9 @@ async def test_files_and_permissions_write_their_keys(
     config: Config, change: Any, words: Words, qtbot: QtBot, until: Until
 ) -> None:
     files = FilesPage(words, now=lambda: config.now, change=change)
-    permissions = PermissionsPage(words, now=lambda: config.now, change=change)
+    permissions = PermissionsPage(
+        words, now=lambda: config.now, change=change, tools=lambda: ("run_shell", "fetch")
+    )
     phone = PhonePage(words, now=lambda: config.now, change=change)
     for page in (files, permissions, phone):
         qtbot.addWidget(page)

@@ -38,6 +38,7 @@ class House:
     events: list[Event] = field(default_factory=list)
     asked: list[Approval] = field(default_factory=list)
     says_yes: bool = True
+    services: dict[type, Any] = field(default_factory=dict)
 
     async def ask(self, approval: Approval) -> bool:
         self.asked.append(approval)
@@ -65,6 +66,7 @@ async def house(root: Path, *, command: Sequence[str] = WORKER, **settings: Any)
         await config.set(usual | settings)
         identity, tools, outbox = IdentityFile(home, bus, config), Tools(), Outbox(store, bus)
         models = Models(config, command=command, environment={} if command == WORKER else None)
+        services: dict[type, Any] = {}
         runner = Runner(
             store=store,
             bus=bus,
@@ -74,8 +76,10 @@ async def house(root: Path, *, command: Sequence[str] = WORKER, **settings: Any)
             outbox=outbox,
             models=models,
             tools=tools,
+            services=services,
         )
         built = House(home, bus, store, config, identity, outbox, tools, models, runner, server, events)
+        built.services = services
         runner.ask = built.ask
         try:
             async with runner.open():
