@@ -195,17 +195,31 @@ def of_run(run: Run) -> Decision:
     return Decision(KIND[call.tool], dict(call.args), by=run.target, reason=reason, run_id=run.id)
 
 
-def under_posture(decision: Decision, posture: str, fresh: Sequence[Line]) -> Decision:
-    """Under `draft` nothing is sent unseen: a reply becomes a question to the owner, and no holding line goes out."""
+def under_posture(decision: Decision, posture: str, fresh: Sequence[Line], *, why: str = "draft") -> Decision:
+    """Under `draft` nothing is sent unseen: a reply becomes a question to the owner, and no holding line goes out.
+
+    `why` says what made it a draft: the contact's posture, or the owner's quiet hours.
+    """
     if posture == "auto":
         return decision
     if decision.kind == "reply":
         said = " / ".join(line.text for line in fresh if line.text)[:300]
         args = {"question": said, "draft": decision.args.get("text", ""), "holding_reply": ""}
-        return Decision("ask_owner", args, by=decision.by, reason="draft", run_id=decision.run_id)
+        return Decision("ask_owner", args, by=decision.by, reason=why, run_id=decision.run_id)
     if decision.kind == "ask_owner" and decision.args.get("holding_reply"):
-        return Decision(
-            "ask_owner", {**decision.args, "holding_reply": ""}, by=decision.by, reason=decision.reason,
-            run_id=decision.run_id,
-        )  # fmt: skip
+        reason = decision.reason if why == "draft" else why
+        args = {**decision.args, "holding_reply": ""}
+        return Decision("ask_owner", args, by=decision.by, reason=reason, run_id=decision.run_id)
     return decision
+
+
+def decided(chat: Conversation, decision: Decision) -> None:
+    """Write a decision into its conversation."""
+    chat.decision, chat.args, chat.decided_by = decision.kind, decision.args, decision.by
+    chat.reason, chat.run_id = decision.reason, decision.run_id
+
+
+def hushed(chat: Conversation) -> None:
+    """What was decided before the quiet hours began and is not typed yet: it becomes the owner's to decide."""
+    before = Decision(chat.decision or "leave", chat.args, chat.decided_by, chat.reason, chat.run_id)
+    decided(chat, under_posture(before, "draft", chat.fresh, why="quiet"))

@@ -76,6 +76,7 @@ class Round:
     closed_at: str | None = None
     report_id: str | None = None
     resumed: int = 0
+    replay_ended_at: str | None = None
 
 
 async def waiting(store: Store) -> list[Any]:
@@ -313,6 +314,7 @@ def _round(row: Any) -> Round:
         closed_at=row["closed_at"],
         report_id=row["report_id"],
         resumed=row["resumed"],
+        replay_ended_at=row["replay_ended_at"],
     )
 
 

@@ -21,6 +21,7 @@ from core.channels.telegram import Telegram, telegram
 from core.tools.agents import agents, agents_once
 from core.tools.computer import computer
 from core.tools.knowledge import knowledge
+from core.tools.mcp import mcp
 
 log = logging.getLogger(__name__)
 
@@ -60,22 +61,28 @@ async def _reached(app: App) -> AsyncIterator[Questions]:
         stack.push_async_callback(questions.aclose)
         stack.callback(app.tools.add(*TOOLS))
         app.services |= {Handset: handset, Questions: questions}
-        app.routers.append(_routes)
+        app.routers += [_routes, _contact_routes]
         yield questions
 
 
 def parts() -> Sequence[Part]:
     """All of them, for the daemon and the window."""
-    return (telegram, approvals, computer, knowledge, phone, agents, serve)
+    return (telegram, approvals, computer, knowledge, mcp, phone, agents, serve)
 
 
 def tools() -> Sequence[Part]:
     """Those that one command needs when it opens the app itself: tools, and nobody who listens."""
-    return (approvals, computer, knowledge, phone_tools, agents_once)
+    return (approvals, computer, knowledge, mcp, phone_tools, agents_once)
 
 
 def _routes() -> Any:
     # FastAPI takes longer to import than all else to start: the API asks for this once it answers.
     from bridge.routes import router
+
+    return router
+
+
+def _contact_routes() -> Any:
+    from bridge.contact_routes import router
 
     return router

@@ -65,10 +65,9 @@ def background(left: bool | None, lang: str) -> str:
 
 def from_notifications(notices: Sequence[Notice], why: str, lang: str) -> str:
     """The report of a round that could only read the notifications, marked as such."""
-    blocks = [
-        t("report.title.notifications", lang),
-        t("report.why.notifications", lang, why=why_not(why, lang)),
-    ]
+    blocks = [t("report.title.notifications", lang)]
+    if why:  # else the owner wants it so
+        blocks.append(t("report.why.notifications", lang, why=why_not(why, lang)))
     for notice in notices:
         lines = [
             f"{one.sender}: {one.text}" if notice.group and one.sender else one.text
@@ -191,6 +190,8 @@ def _asked(chat: Conversation, lang: str) -> list[str]:
     lines = [t("report.done.ask", lang, question=chat.args.get("question", ""))]
     if chat.reason.startswith("guard."):
         lines.append(t("report.done.not_sent", lang, why=sentence(chat.reason, lang)))
+    if chat.reason == "quiet":
+        lines.append(t("report.done.quiet", lang))
     if draft := chat.args.get("draft"):
         lines.append(t("report.done.draft", lang, text=draft))
     if held := chat.args.get("holding_reply"):

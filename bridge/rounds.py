@@ -10,13 +10,16 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from bridge import journal, relay, report
 from bridge.carry import CHANGED, Carrier, Outcome, guarded, key_of
-from bridge.decide import Decision, Person, decide, under_posture
+from bridge.decide import Decision, Person, decide, decided, hushed, under_posture
 from bridge.handset import Handset, Hold
 from bridge.journal import Conversation, Round
 from bridge.owner_questions import Questions
+from bridge.quiet import quiet
+from bridge.retention import purge
 from bridge.walk import Opened, Walk, known_as, posture_of
 from core.app import App
 from core.errors import ApxError, PhoneUnreachable
@@ -25,6 +28,7 @@ from core.message import Message
 
 log = logging.getLogger(__name__)
 PHONE_S = 600.0
+DAY_S = 86_400.0
 AT_ONCE = 4  # sealed turns in flight
 RESUMES = 3
 AGAIN = 2  # decisions on one conversation, when messages arrive before the answer is typed
@@ -38,7 +42,7 @@ class Rounds:
     handset: Handset
     questions: Questions
     _wake: asyncio.Event
-    _heard_at: float | None = None
+    _tidy_at: float = 0.0
 
     @classmethod
     @asynccontextmanager
@@ -63,6 +67,7 @@ class Rounds:
         for round in await journal.unfinished(self.app.store):
             await self._whole(round)
         while True:
+            await self._tidy()
             await self._wake.wait()
             self._wake.clear()
             if not self.app.config.now.whatsapp.enabled or not await journal.waiting(self.app.store):
@@ -76,6 +81,18 @@ class Rounds:
             if alerts:
                 await self._whole(await journal.begin(self.app.store, alerts[0]["project_id"]))
             self._wake.set()
+
+    async def _tidy(self) -> None:
+        """Once a day, between rounds: replays that have had their days go."""
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._tidy_at:
+            return
+        self._tidy_at = loop.time() + DAY_S
+        loop.call_at(self._tidy_at, self._wake.set)
+        if count := await purge(
+            self.app.store, datetime.now(UTC), max(1, self.app.config.now.whatsapp.replay_days)
+        ):
+            log.info("The replay of %d rounds was removed: its days had passed", count)
 
     async def _quiet(self) -> None:
         """Wait until no alert has come for `quiet_s`, but not longer than `cap_s`."""
@@ -109,6 +126,9 @@ class Rounds:
         app.bus.emit(RoundStarted(round_id=round.id, project_id=round.project_id))
         walk = Walk(store, app.bus, round, settings, await journal.conversations(store, round.id))
         if settings.read == "notifications":
+            # Nothing is opened, and a phone out of reach is still told of.
+            state, _, _ = await self.handset.look()
+            round.phone_state = state if state in relay.SILENT_ADB else ""
             round.source = "notifications"
             await relay.relay(self, round)
             return
@@ -183,8 +203,9 @@ class Rounds:
             has_model=bool(self._model),
         )
         decision = under_posture(await self._guarded(chat, decision), chat.posture, chat.fresh)
-        chat.decision, chat.args, chat.decided_by = decision.kind, decision.args, decision.by
-        chat.reason, chat.run_id = decision.reason, decision.run_id
+        if quiet(app):
+            decision = under_posture(decision, "draft", chat.fresh, why="quiet")
+        decided(chat, decision)
         await journal.decided(app.store, chat)
 
     async def _guarded(self, chat: Conversation, decision: Decision) -> Decision:
@@ -206,12 +227,15 @@ class Rounds:
     async def _carry_all(self, round: Round, walk: Walk) -> None:
         """Type what is to be typed, in one hold of the phone; ask the owner what is theirs."""
         pending = [chat for chat in walk.chats if chat.state == "decided" and _to_type(chat)]
+        pending = [chat for chat in pending if not await self._hushed(chat)]
         if pending:
             hold: Hold | None = None
             try:
                 async with asyncio.timeout(PHONE_S), self.handset.held() as hold:
                     carrier = Carrier(hold.whatsapp, self.app.store, self.app.outbox)
                     for chat in pending:
+                        if await self._hushed(chat):
+                            continue
                         await self._carry(round, carrier, chat, walk.opened.get(chat.id) or known_as(chat))
             except (PhoneUnreachable, TimeoutError) as error:
                 state = error.state if isinstance(error, PhoneUnreachable) else "timeout"
@@ -226,6 +250,14 @@ class Rounds:
                 await self.questions.ask(chat)
             if chat.state == "decided":
                 await self._done(chat, None)
+
+    async def _hushed(self, chat: Conversation) -> bool:
+        """In quiet hours nothing is typed any more; what an earlier start may have typed is only looked after."""
+        if not quiet(self.app) or await self.app.outbox.find(key_of(chat, chat.decision or "")):
+            return False
+        hushed(chat)
+        await journal.decided(self.app.store, chat)
+        return True
 
     async def _carry(self, round: Round, carrier: Carrier, chat: Conversation, opened: Opened) -> None:
         outcome: Outcome | None = None

@@ -6,6 +6,7 @@ from core.cli.words import say
 VERBS = {
     "phone": "bridge.phone_verbs:phone",
     "round": "bridge.round_verbs:round",
+    "whatsapp": "bridge.contact_verbs:whatsapp",
     "demo": "bridge.demo_verb:demo",
 }
 

@@ -92,7 +92,17 @@ def _covered(value: Any, known: frozenset[str]) -> Any:
 
 _PLAIN = frozenset(
     {"id", "round_id", "run_id", "conversation_id", "report_id", "project_id", "number", "at", "at_text"}
-    | {"day", "state", "started_at", "closed_at", "received_at", "asked_at", "answered_at", "decided_by"}
+    | {
+        "day",
+        "state",
+        "started_at",
+        "closed_at",
+        "received_at",
+        "asked_at",
+        "answered_at",
+        "decided_by",
+        "replay_ended_at",
+    }
 )
 
 

@@ -25,6 +25,7 @@ from core.vault import PREFIX, Vault
 log = logging.getLogger(__name__)
 LOOK_EVERY_S = 0.5
 SECRET_KEYS = ("api_key", "bot_token")
+SECRET_MAPS = ("env", "headers")  # every value in them is a secret
 MARKER = "••••"
 
 
@@ -224,9 +225,14 @@ def marker(secret: str) -> str:
     return MARKER + (secret[-4:] if len(secret) >= 12 else "")
 
 
+def key_below(key: str, name: str) -> str:
+    """The key that decides whether what stands at `name` below `key` is a secret."""
+    return SECRET_KEYS[0] if key in SECRET_MAPS else name
+
+
 def _masked(value: Any, key: str = "") -> Any:
     if isinstance(value, dict):
-        return {name: _masked(inner, name) for name, inner in value.items()}
+        return {name: _masked(inner, key_below(key, name)) for name, inner in value.items()}
     if isinstance(value, list):
         return [_masked(inner, key) for inner in value]
     return marker(value) if key in SECRET_KEYS and isinstance(value, str) else value
@@ -264,7 +270,7 @@ def _kept(value: Any, old: Any, key: str) -> Any:
         return old if isinstance(old, str) else ""
     if isinstance(value, dict):
         return {
-            name: _kept(inner, old.get(name) if isinstance(old, dict) else None, name)
+            name: _kept(inner, old.get(name) if isinstance(old, dict) else None, key_below(key, name))
             for name, inner in value.items()
         }
     if isinstance(value, list):

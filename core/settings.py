@@ -208,9 +208,51 @@ class WhatsApp(Section):
     archived: bool = shown("whatsapp.archived", False)
     max_chats: int = shown("whatsapp.max_chats", 30, ge=1, le=500)
     max_messages: int = shown("whatsapp.max_messages", 50, ge=1, le=500)
-    quiet_hours: str = Field("", pattern=r"^$|^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")
+    quiet_hours: str = shown(
+        "whatsapp.quiet_hours", "", pattern=r"^$|^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$"
+    )
     owner_wait_s: float = Field(120.0, ge=0, le=3600)
-    replay_days: int = Field(7, ge=0, le=365)
+    replay_days: int = shown("whatsapp.replay_days", 7, ge=0, le=365)
+
+
+class McpServer(Section):
+    """A server of the Model Context Protocol: a program of this computer, or an address.
+
+    The values of `env` and `headers` are secrets: `vault:NAME`, or plain where somebody typed them into the file.
+    """
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")
+    command: str = Field("", max_length=4096)
+    args: tuple[str, ...] = Field((), max_length=100)
+    env: dict[str, str] = Field(default_factory=dict)
+    url: str = Field("", max_length=2000, pattern=r"^$|^https?://[^\s/]+\S*$")
+    headers: dict[str, str] = Field(default_factory=dict)
+    enabled: bool = True
+    timeout_s: float = Field(60.0, ge=1, le=800)
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "McpServer":
+        if bool(self.command) == bool(self.url):
+            raise ValueError("a server has a command or an address, one of both")
+        if any(not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) for name in self.env):
+            raise ValueError("a variable's name has letters, digits and underscores")
+        if any(not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) for name in self.headers):
+            raise ValueError("that is not the name of a header")
+        texts = (self.command, *self.args, *self.env.values(), *self.headers.values())
+        if any("\0" in text or "\n" in text or "\r" in text for text in texts):
+            raise ValueError("a value has a line break in it")
+        return self
+
+
+class Mcp(Section):
+    servers: tuple[McpServer, ...] = Field((), max_length=50)
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> "Mcp":
+        names = [server.name for server in self.servers]
+        if len(names) != len(set(names)):
+            raise ValueError("two servers have one name")
+        return self
 
 
 class Budgets(Section):
@@ -266,5 +308,6 @@ class Settings(Section):
     file_delivery: FileDelivery = FileDelivery()
     phone: Phone = Phone()
     whatsapp: WhatsApp = WhatsApp()
+    mcp: Mcp = Mcp()
     budgets: Budgets = Budgets()
     desktop: Desktop = Desktop()

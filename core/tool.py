@@ -60,7 +60,10 @@ Handler = Callable[[Any, Context], Awaitable[str]]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`args` is the model of the arguments, `about` what the model is told, `group` the family it is found under."""
+    """`args` is the model of the arguments, `about` what the model is told, `group` the family it is found under.
+
+    `effect_of` answers where the effect depends on the arguments; `effect` is then the gravest it can be.
+    """
 
     name: str
     about: str
@@ -68,6 +71,7 @@ class Tool:
     run: Handler
     effect: Effect
     group: str = ""
+    effect_of: Callable[[Any, Context], Awaitable[Effect]] | None = None
 
     def schema(self) -> dict[str, Any]:
         """The function in the chat-completions form."""

@@ -18,7 +18,7 @@ LAYERS = [  # each may import what stands above it, and itself; the longest name
     {"core.tool"},
     {
         "core.alerts", "core.memory", "core.memory_broker", "core.memory_index", "core.notebook", "core.sessions",
-        "core.skills", "core.tasks", "core.projects", "core.agents",
+        "core.skills", "core.tasks", "core.projects", "core.agents", "core.mcp_servers", "core.mcp_pipe",
     },
     {"core.runs"},
     {"core.tools", "core.channels"},
@@ -38,8 +38,11 @@ ONLY_IN = {
     "keyring": ("core/vault.py",),
     "cryptography": ("core/vault.py",),
     "markdown_it": ("desktop/",),
+    "mcp": ("core/mcp_",),
+    "mcp_types": ("core/mcp_",),
+    "httpx2": ("core/mcp_",),
     "bridge": ("bridge/", "desktop/main.py"),
-    "fastapi": ("core/api/", "bridge/routes.py"),
+    "fastapi": ("core/api/", "bridge/routes.py", "bridge/contact_routes.py"),
 }
 MAX_LINES = 400
 

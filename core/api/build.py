@@ -15,6 +15,7 @@ from core.api import (
     devices,
     docs,
     jobs,
+    mcp,
     memory,
     models,
     problems,
@@ -22,6 +23,7 @@ from core.api import (
     routes,
     routing,
     runs,
+    runtimes,
     sessions,
     skills,
     tasks,
@@ -50,7 +52,7 @@ def build(app: App, access: Access, feed: Feed) -> FastAPI:
     api.state.apx, api.state.access, api.state.feed = app, access, feed
     for module in (
         *(routes, chat, devices, runs, models, routing, projects, telegram, threads, approvals),
-        *(memory, sessions, skills, tasks, agents, jobs),
+        *(memory, sessions, skills, tasks, agents, jobs, mcp, runtimes),
     ):
         api.include_router(module.router)
     for router in app.routers:

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from core.app import App
+from core.mcp_servers import McpServers
 from core.paths import Home
 from core.texts import t
+from core.tools import runtimes
 
 ROOM_BYTES = 100 * 1024 * 1024
 
@@ -108,6 +110,8 @@ async def examine(app: App) -> list[Check]:
         await _database(app, lang),
         await _model(app, lang),
         _telegram(app, lang),
+        *_mcp(app, lang),
+        _runtimes(lang),
     ]
     checks = app.services.get(Checks)
     if isinstance(checks, Checks):
@@ -153,3 +157,26 @@ def _telegram(app: App, lang: str) -> Check:
     if not ready:
         return Check("telegram", Level.WARN, t("doctor.telegram.none", lang), t("doctor.telegram.set", lang))
     return Check("telegram", Level.OK, t("doctor.telegram.ok", lang))
+
+
+def _mcp(app: App, lang: str) -> list[Check]:
+    """What is known of the servers; none is started for this."""
+    servers = app.services.get(McpServers)
+    if not isinstance(servers, McpServers) or not servers.listed():
+        return []
+    failed = [
+        Check(
+            "mcp",
+            Level.WARN,
+            t("doctor.mcp.failed", lang, name=name, why=why),
+            t("doctor.mcp.check", lang, name=name),
+        )
+        for name, why in servers.problems.items()
+    ]
+    return failed or [Check("mcp", Level.OK, t("doctor.mcp.ok", lang, n=len(servers.listed())))]
+
+
+def _runtimes(lang: str) -> Check:
+    names = ", ".join(one.name for one, path in runtimes.found() if path)
+    text = t("doctor.runtimes.ok", lang, names=names) if names else t("doctor.runtimes.none", lang)
+    return Check("runtimes", Level.OK, text)

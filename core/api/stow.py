@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.app import App
-from core.config import MARKER, SECRET_KEYS
+from core.config import MARKER, SECRET_KEYS, key_below
 from core.errors import Invalid
 from core.vault import PREFIX
 
@@ -20,7 +20,10 @@ async def set_config(app: App, changes: Mapping[str, Any], unset: Sequence[str] 
 
     async def stowed(value: Any, path: str, key: str) -> Any:
         if isinstance(value, dict):
-            return {name: await stowed(inner, f"{path}.{name}", name) for name, inner in value.items()}
+            return {
+                name: await stowed(inner, f"{path}.{name}", key_below(key, name))
+                for name, inner in value.items()
+            }
         if isinstance(value, list):
             # By name, so that a reordered list does not swap its secrets.
             return [

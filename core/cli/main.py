@@ -26,6 +26,8 @@ VERBS = {
     "agent": "core.cli.agent:agent",
     "send": "core.cli.send:send",
     "jobs": "core.cli.send:jobs",
+    "mcp": "core.cli.mcp:mcp",
+    "runtimes": "core.cli.runtimes:runtimes",
     "doctor": "core.cli.doctor:doctor",
     "daemon": "core.cli.daemon:daemon",
 }

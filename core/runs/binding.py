@@ -139,6 +139,8 @@ def grant(tool: Tool, args: Mapping[str, Any], facts: Facts, place: Place, risk:
         return ""
     if tool.group in _NEVER_ALWAYS:
         return ""
+    if tool.group == "mcp":  # one tool of ours stands for many of theirs
+        return json.dumps([args.get("server"), args.get("tool")]) if "tool" in args else "*"
     if facts.script is None:
         return "*"
     strict = facts.script.oddities - {"output", "compound"}

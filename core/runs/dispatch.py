@@ -131,6 +131,12 @@ class Dispatch:
         judged = args.model_dump(mode="json", exclude_unset=True)
         place = self._at(tool, judged)
         facts = examine(tool, judged, place, self._policy)
+        # Where all is asked about, nobody has to be asked what the call does.
+        if tool.effect_of is not None and not facts.never and self._policy.mode != "permiso":
+            try:
+                facts = replace(facts, effect=await tool.effect_of(args, self._ctx))
+            except ApxError as error:
+                return f"error: {error}", False
         if known := self._once.before(tool, facts.effect, judged):
             return known
         if refusal := await self._gate(tool, judged, place, facts, risk):

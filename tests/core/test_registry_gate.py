@@ -13,13 +13,16 @@ from core.runs.gate import STEERING
 from core.runs.steering import UNASKED
 from core.runs.turn import Status
 from core.tool import Context, Effect, Tool
-from core.tools import agents, computer, knowledge
+from core.tools import agents, computer, knowledge, mcp
 from tests.fakes.house import House, house, turn
 from tests.fakes.openai_server import Answer
 
 pytestmark = pytest.mark.anyio
 
-ALL = (*computer.CORE, *computer.FULL, *knowledge.CORE, *knowledge.FULL, *agents.CORE, *agents.FULL, *PHONE)
+ALL = (
+    *(*computer.CORE, *computer.FULL, *knowledge.CORE, *knowledge.FULL),
+    *(*agents.CORE, *agents.FULL, *mcp.TOOLS, *PHONE),
+)
 ran: list[str] = []
 
 
@@ -34,7 +37,7 @@ def muted(tool: Tool) -> Tool:
         ran.append(tool.name)
         return "ran"
 
-    return replace(tool, run=run, args=Anything)
+    return replace(tool, run=run, args=Anything, effect_of=None)
 
 
 @pytest.fixture
