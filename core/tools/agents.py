@@ -147,6 +147,7 @@ async def run_subagent(args: RunSubagent, ctx: Context) -> str:
         depth=ctx.turn.depth,
         can_ask=ctx.turn.can_ask,
         budget=own,
+        judged=False,
     )
     try:
         run = await _service(ctx).runner.run(turn, parent=Run(id=ctx.run_id, turn=ctx.turn))
