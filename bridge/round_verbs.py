@@ -120,7 +120,7 @@ def replayed(found: dict[str, Any], lang: str) -> Iterator[str]:
     """A round again, step by step: what rang, what was on the screen, what was decided and why, what was done."""
     began = found["started_at"]
     yield f"{found['id']} · {_clock(began)} · {found['state']} · {_seconds(began, found['closed_at'])}"
-    if found["replay_ended_at"]:
+    if found.get("replay_ended_at"):  # a round from before replays ended has no such field
         yield t("replay.ended", lang)
     for alert in found["alerts"]:
         yield f"{_since(began, alert['received_at'])}  {t('replay.alert', lang, source=alert['source'])}"

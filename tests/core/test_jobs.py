@@ -361,11 +361,11 @@ async def test_the_assistant_as_a_peer_is_itself_with_no_cards_and_no_files(five
 
 
 async def test_a_subagent_works_apart_and_spends_the_same_steps(five: Team) -> None:
-    call = ("run_subagent", {"task": "read all of it"})
+    first, second = (("run_subagent", {"task": task}) for task in ("read all of it", "read the rest"))
     five.here.server.next(
-        Answer(calls=[call]),
+        Answer(calls=[first]),
         Answer("the result"),  # the sub-agent
-        Answer(calls=[call]),
+        Answer(calls=[second]),
         Answer("closing"),
     )
     run = await five.here.runner.run(turn("a secret", channel="api", max_iters=4))
