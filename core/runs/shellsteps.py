@@ -15,121 +15,16 @@ from core.runs.shellwords import UNKNOWN, Command, Script
 SHELLS = frozenset(
     {"sh", "bash", "dash", "zsh", "ksh", "mksh", "fish", "ash", "busybox", "csh", "tcsh", "rbash"}
 )
+# Programs that take a program as text; what it names is looked for in the text.
+_LANGUAGES = "python pypy node deno bun perl ruby php lua luajit tclsh osascript pwsh"
+_EDITORS = "awk gawk mawk nawk sed ed ex vi vim nvim emacs"
+CODE = SHELLS | set(f"{_LANGUAGES} {_EDITORS} eval trap alias".split())
 # They run another program, or one that they are given as text.
-INTERPRETERS = SHELLS | {
-    *(
-        "python",
-        "pypy",
-        "node",
-        "deno",
-        "bun",
-        "perl",
-        "ruby",
-        "php",
-        "lua",
-        "luajit",
-        "tclsh",
-        "osascript",
-        "pwsh",
-    ),
-    *(
-        "awk",
-        "gawk",
-        "mawk",
-        "nawk",
-        "sed",
-        "ed",
-        "ex",
-        "vi",
-        "vim",
-        "nvim",
-        "emacs",
-        "gdb",
-        "java",
-        "dotnet",
-        "R",
-    ),
-    *(
-        "make",
-        "cmake",
-        "ninja",
-        "npm",
-        "npx",
-        "pnpm",
-        "yarn",
-        "pip",
-        "pipx",
-        "uv",
-        "uvx",
-        "cargo",
-        "go",
-        "mvn",
-        "gradle",
-    ),
-    *(
-        "git",
-        "ssh",
-        "docker",
-        "podman",
-        "kubectl",
-        "adb",
-        "eval",
-        "source",
-        ".",
-        "trap",
-        "alias",
-        "expect",
-        "script",
-    ),
-    *(
-        "jq",
-        "sqlite3",
-        "psql",
-        "mysql",
-        "tar",
-        "rsync",
-        "find",
-        "parallel",
-        "watch",
-        "crontab",
-        "at",
-        "systemd-run",
-    ),
-}
-# They take a program as text: what it names is looked for in the text.
-CODE = SHELLS | {
-    *(
-        "python",
-        "pypy",
-        "node",
-        "deno",
-        "bun",
-        "perl",
-        "ruby",
-        "php",
-        "lua",
-        "luajit",
-        "tclsh",
-        "osascript",
-        "pwsh",
-    ),
-    *(
-        "awk",
-        "gawk",
-        "mawk",
-        "nawk",
-        "sed",
-        "ed",
-        "ex",
-        "vi",
-        "vim",
-        "nvim",
-        "emacs",
-        "eval",
-        "trap",
-        "alias",
-    ),
-}
+_BUILDERS = "make cmake ninja npm npx pnpm yarn pip pipx uv uvx cargo go mvn gradle"
+_REMOTE = "git ssh docker podman kubectl adb"
+_RUNNERS = "gdb java dotnet R source . expect script find parallel watch crontab at systemd-run"
+_OTHERS = "jq sqlite3 psql mysql tar rsync"
+INTERPRETERS = CODE | set(f"{_BUILDERS} {_REMOTE} {_RUNNERS} {_OTHERS}".split())
 # The command that they run stands in their arguments.
 WRAPPERS = frozenset(
     {
