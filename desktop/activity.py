@@ -4,18 +4,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 from PySide6.QtCore import QTimer
-from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QLineEdit, QStackedWidget, QVBoxLayout
 
-from core.errors import ApxError
 from desktop import pieces, when
+from desktop.following import Following
 from desktop.inside import Given, Read, RunDetail, Stop, channel, state_chip, title, took
 from desktop.pieces import Notice, Press
 from desktop.ran import STATES, Ran, Wanted
-from desktop.rounds import SETTLE_MS, scrolled
 from desktop.settings.editors import Choice
-from desktop.slots import slot
-from desktop.window import Screen
 from desktop.words import Words
 
 PAGE = 60
@@ -49,7 +46,7 @@ class RunCard(Press):
         pieces.put(self, "tone", "accent" if chosen else "")
 
 
-class Activity(Screen):
+class Activity(Following):
     """Reads through callables, again whenever a run begins, ends or asks."""
 
     def __init__(
@@ -66,7 +63,6 @@ class Activity(Screen):
         self._runs, self._channels = runs, channels
         self._shown: tuple[Ran, ...] | None = None
         self._limit, self._chosen, self._failure = PAGE, "", ""
-        self._busy = self._again = False
         self._known: list[str] = []
         self.cards: dict[str, RunCard] = {}
         self.state = Choice([(key, "") for key in STATES])
@@ -88,24 +84,11 @@ class Activity(Screen):
         self.list.addWidget(self.more)
         self.list.addStretch()
         self.detail = RunDetail(words, read, given, stop)
-        body = QWidget()
-        columns = QHBoxLayout(body)
-        columns.setContentsMargins(0, 0, 0, 0)
-        columns.setSpacing(0)
-        self._left = scrolled(self.list, (24, 20, 10, 20))
-        right = QVBoxLayout()
-        right.addWidget(self.detail)
-        right.addStretch()
-        columns.addWidget(self._left)
-        columns.addWidget(scrolled(right, (10, 20, 24, 20)), 1)
+        body = self.columns(self.list, self.detail, above=20)
         self.stack = QStackedWidget()
         self.stack.addWidget(self.notice)
         self.stack.addWidget(body)
         self.column.addWidget(self.stack, 1)
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(SETTLE_MS)
-        self._soon.timeout.connect(self.refresh)
         self._typing = QTimer(self)
         self._typing.setSingleShot(True)
         self._typing.setInterval(TYPING_MS)
@@ -118,20 +101,16 @@ class Activity(Screen):
         super().showEvent(event)
         self.follow()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._left.setFixedWidth(334 if self.width() >= 860 else 250)
-
     def follow(self) -> None:
         """Something about a run happened; nobody looks at a list that is not on the screen."""
-        if self.isVisible() and not self._soon.isActive():
-            self._soon.start()
+        if self.isVisible():
+            super().follow()
 
     def rest(self) -> None:
         """Read nothing more: the core is about to close."""
-        for timer in (self._soon, self._typing):
-            timer.stop()
-            timer.blockSignals(True)
+        super().rest()
+        self._typing.stop()
+        self._typing.blockSignals(True)
 
     def retitle(self) -> None:
         super().retitle()
@@ -187,26 +166,12 @@ class Activity(Screen):
         self._limit += PAGE
         self.refresh()
 
-    @slot()
-    async def refresh(self) -> None:
-        """Read again. What happens meanwhile is read once more afterwards."""
-        if self._busy:
-            self._again = True
-            return
-        self._busy = True
-        try:
-            await self._read()
-        except ApxError as error:
-            self._failure = str(error)
-            self._say()
-            self.stack.setCurrentWidget(self.notice)
-        finally:
-            self._busy = False
-        if self._again:
-            self._again = False
-            self.follow()
+    def failed(self, why: str) -> None:
+        self._failure = why
+        self._say()
+        self.stack.setCurrentWidget(self.notice)
 
-    async def _read(self) -> None:
+    async def read(self) -> None:
         known = list(await self._channels())
         if known != self._known:
             self._known = known

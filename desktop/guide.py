@@ -12,8 +12,7 @@ from core.errors import ApxError
 from desktop import pieces
 from desktop.checks import Checklist, Examine
 from desktop.fold import Fold
-from desktop.pieces import Card, Chip
-from desktop.rounds import scrolled
+from desktop.pieces import Card, Chip, scrolled
 from desktop.settings.editors import Line
 from desktop.settings.form import Row
 from desktop.slots import slot

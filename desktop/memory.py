@@ -6,16 +6,14 @@ from datetime import datetime
 from functools import partial
 from typing import Protocol
 
-from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QLineEdit, QStackedWidget, QVBoxLayout
 
 from core.errors import ApxError
 from desktop import pieces, when
-from desktop.pieces import Card, Chip, Notice
-from desktop.rounds import SETTLE_MS, scrolled
+from desktop.following import Following
+from desktop.pieces import Card, Chip, Notice, scrolled
 from desktop.settings.editors import Choice
 from desktop.slots import slot
-from desktop.window import Screen
 from desktop.words import Words
 
 SHOWN = ("known", "owner", "others", "forgotten")
@@ -88,7 +86,7 @@ class FactCard(Card):
         self.column.addLayout(line)
 
 
-class MemoryScreen(Screen):
+class MemoryScreen(Following):
     """Reads through callables, again whenever something is remembered or forgotten."""
 
     def __init__(self, words: Words, known: Known) -> None:
@@ -127,22 +125,8 @@ class MemoryScreen(Screen):
         self.stack.addWidget(scrolled(self.list, (24, 16, 24, 20)))
         self.column.addLayout(top)
         self.column.addWidget(self.stack, 1)
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(SETTLE_MS)
-        self._soon.timeout.connect(self.refresh)
         self.retitle()
         self.follow()
-
-    def follow(self) -> None:
-        """Something is remembered or forgotten."""
-        if not self._soon.isActive():
-            self._soon.start()
-
-    def rest(self) -> None:
-        """Read nothing more: the core is about to close."""
-        self._soon.stop()
-        self._soon.blockSignals(True)
 
     def retitle(self) -> None:
         super().retitle()
@@ -156,14 +140,13 @@ class MemoryScreen(Screen):
         pieces.name(self.shown, said("memory.show"))
         self._draw()
 
-    @slot()
-    async def refresh(self) -> None:
-        """Read what is known."""
-        try:
-            self._facts = tuple(await self._known.everything())
-            self._failure = ""
-        except ApxError as error:
-            self._failure = str(error)
+    async def read(self) -> None:
+        self._facts = tuple(await self._known.everything())
+        self._failure = ""
+        self._draw()
+
+    def failed(self, why: str) -> None:
+        self._failure = why
         self._draw()
 
     def _draw(self) -> None:

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLayout,
     QPushButton,
+    QScrollArea,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
@@ -311,3 +312,16 @@ class Notice(QWidget):
         self._picture.setVisible(bool(self._icon))
         if self._icon:
             self._picture.setPixmap(theme.icon(self._icon, "muted").pixmap(QSize(36, 36)))
+
+
+def scrolled(column: QVBoxLayout, margins: tuple[int, int, int, int]) -> QScrollArea:
+    """A column that scrolls, with its margins inside."""
+    inside = QWidget()
+    inside.setLayout(column)
+    column.setContentsMargins(*margins)
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setWidget(inside)
+    return area

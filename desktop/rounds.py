@@ -3,22 +3,18 @@
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QStackedWidget, QVBoxLayout
 
 from core.errors import ApxError
 from desktop import pieces, when
 from desktop.flow import Wrap
+from desktop.following import Following
 from desktop.pieces import Card, Chip, Notice, Press
 from desktop.questions import Answer
 from desktop.records import Round, Step, Talked
 from desktop.slots import slot
 from desktop.talked import TalkedRow
-from desktop.window import Screen
 from desktop.words import Words
-
-SETTLE_MS = 150
 
 
 def chips(one: Round, words: Words) -> list[Chip]:
@@ -138,7 +134,7 @@ class Detail(Card):
             self.trace.addWidget(pieces.Elided(text, "tool"))
 
 
-class Rounds(Screen):
+class Rounds(Following):
     """Reads through callables, again whenever something about rounds happens."""
 
     def __init__(
@@ -155,7 +151,6 @@ class Rounds(Screen):
         self._rounds, self._conversations, self._start = rounds, conversations, start
         self._chosen = ""
         self._shown: tuple[Round, ...] | None = None
-        self._busy = self._again = False
         self.cards: dict[str, RoundCard] = {}
         self.begin = pieces.button("primary", "play", self._begin)
         self.bar.addWidget(self.begin)
@@ -168,44 +163,16 @@ class Rounds(Screen):
         self.list.setSpacing(12)
         self.list.addStretch()
         self.detail = Detail(words, answer, steps)
-        body = QWidget()
-        columns = QHBoxLayout(body)
-        columns.setContentsMargins(0, 0, 0, 0)
-        columns.setSpacing(0)
-        self._left = scrolled(self.list, (24, 20, 10, 20))
-        columns.addWidget(self._left)
-        right = QVBoxLayout()
-        right.addWidget(self.detail)
-        right.addStretch()
-        columns.addWidget(scrolled(right, (10, 20, 24, 20)), 1)
+        body = self.columns(self.list, self.detail, above=20)
         self.stack = QStackedWidget()
         self.stack.addWidget(self.notice)
         self.stack.addWidget(body)
         self.column.addWidget(self.wrong)
         self.column.addWidget(self.stack, 1)
-        # A round tells a lot in a short time; the eye wants to see it in steps.
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(SETTLE_MS)
-        self._soon.timeout.connect(self.refresh)
         self._failure = ""
         words.changed.connect(self._soon.start)
         self.retitle()
         self.follow()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._left.setFixedWidth(334 if self.width() >= 860 else 250)
-
-    def follow(self) -> None:
-        """Something about rounds or questions happened."""
-        if not self._soon.isActive():
-            self._soon.start()
-
-    def rest(self) -> None:
-        """Read nothing more: the core is about to close."""
-        self._soon.stop()
-        self._soon.blockSignals(True)
 
     def retitle(self) -> None:
         super().retitle()
@@ -229,27 +196,13 @@ class Rounds(Screen):
                 said("rounds.empty"), said("rounds.empty.why"), said("rounds.begin"), icon="rounds"
             )
 
-    @slot()
-    async def refresh(self) -> None:
-        """Read again. What happens meanwhile is read once more afterwards."""
-        if self._busy:
-            self._again = True
-            return
-        self._busy = True
-        try:
-            await self._read()
-        except ApxError as error:
-            self._failure = str(error)
-            self._say()
-            self.begin.hide()
-            self.stack.setCurrentWidget(self.notice)
-        finally:
-            self._busy = False
-        if self._again:
-            self._again = False
-            self.follow()
+    def failed(self, why: str) -> None:
+        self._failure = why
+        self._say()
+        self.begin.hide()
+        self.stack.setCurrentWidget(self.notice)
 
-    async def _read(self) -> None:
+    async def read(self) -> None:
         found = tuple(await self._rounds())
         self._failure = ""
         if found != self._shown:
@@ -309,16 +262,3 @@ class Rounds(Screen):
         finally:
             self.begin.setEnabled(True)
         self.follow()
-
-
-def scrolled(column: QVBoxLayout, margins: tuple[int, int, int, int]) -> QScrollArea:
-    """A column that scrolls, with its margins inside."""
-    inside = QWidget()
-    inside.setLayout(column)
-    column.setContentsMargins(*margins)
-    area = QScrollArea()
-    area.setWidgetResizable(True)
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setWidget(inside)
-    return area

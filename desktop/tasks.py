@@ -5,18 +5,16 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Protocol
 
-from PySide6.QtCore import QDate, QTimer
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QDate
+from PySide6.QtWidgets import QLineEdit, QStackedWidget, QVBoxLayout
 
 from core.errors import ApxError
 from desktop import money, pieces, when
+from desktop.following import Following
 from desktop.pieces import Card, Chip, Notice, Press
-from desktop.rounds import SETTLE_MS, scrolled
 from desktop.settings.editors import Choice, Line, Lines
 from desktop.settings.form import Row
 from desktop.slots import slot
-from desktop.window import Screen
 from desktop.words import Words
 
 STATES = ("open", "done", "dropped")
@@ -197,7 +195,7 @@ class TaskDetail(Card):
         return True
 
 
-class TasksScreen(Screen):
+class TasksScreen(Following):
     """Reads through callables, again whenever a task changes."""
 
     def __init__(self, words: Words, tasks: Tasks) -> None:
@@ -205,7 +203,6 @@ class TasksScreen(Screen):
         self._tasks = tasks
         self._shown: tuple[Task, ...] | None = None
         self._chosen, self._failure = 0, ""
-        self._busy = self._again = False
         self.cards: dict[int, TaskCard] = {}
         self.state = Choice([(one, "") for one in STATES])
         self.state.setFixedWidth(160)
@@ -228,42 +225,15 @@ class TasksScreen(Screen):
         self.list.setSpacing(8)
         self.list.addStretch()
         self.detail = TaskDetail(words, tasks)
-        body = QWidget()
-        columns = QHBoxLayout(body)
-        columns.setContentsMargins(0, 0, 0, 0)
-        columns.setSpacing(0)
-        self._left = scrolled(self.list, (24, 16, 10, 20))
-        right = QVBoxLayout()
-        right.addWidget(self.detail)
-        right.addStretch()
-        columns.addWidget(self._left)
-        columns.addWidget(scrolled(right, (10, 16, 24, 20)), 1)
+        body = self.columns(self.list, self.detail, above=16)
         self.stack = QStackedWidget()
         self.stack.addWidget(self.notice)
         self.stack.addWidget(body)
         self.column.addLayout(top)
         self.column.addWidget(self.stack, 1)
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(SETTLE_MS)
-        self._soon.timeout.connect(self.refresh)
         words.changed.connect(self._soon.start)
         self.retitle()
         self.follow()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._left.setFixedWidth(334 if self.width() >= 860 else 250)
-
-    def follow(self) -> None:
-        """A task changed."""
-        if not self._soon.isActive():
-            self._soon.start()
-
-    def rest(self) -> None:
-        """Read nothing more: the core is about to close."""
-        self._soon.stop()
-        self._soon.blockSignals(True)
 
     def retitle(self) -> None:
         super().retitle()
@@ -286,32 +256,21 @@ class TasksScreen(Screen):
             state = self.state.value()
             self.notice.say(said(f"tasks.none.{state}"), said("tasks.none.why"), icon="tasks")
 
-    @slot()
-    async def refresh(self) -> None:
-        """Read again. What happens meanwhile is read once more afterwards."""
-        if self._busy:
-            self._again = True
-            return
-        self._busy = True
-        try:
-            found = tuple(await self._tasks.listed(self.state.value()))
-            self._failure = ""
-            if found != self._shown:
-                self._shown = found
-                self._list(found)
-            self._say()
-            self.stack.setCurrentIndex(1 if found else 0)
-            if found:
-                await self.detail.show_task(next((one for one in found if one.id == self._chosen), found[0]))
-        except ApxError as error:
-            self._failure = str(error)
-            self._say()
-            self.stack.setCurrentIndex(0)
-        finally:
-            self._busy = False
-        if self._again:
-            self._again = False
-            self.follow()
+    async def read(self) -> None:
+        found = tuple(await self._tasks.listed(self.state.value()))
+        self._failure = ""
+        if found != self._shown:
+            self._shown = found
+            self._list(found)
+        self._say()
+        self.stack.setCurrentIndex(1 if found else 0)
+        if found:
+            await self.detail.show_task(next((one for one in found if one.id == self._chosen), found[0]))
+
+    def failed(self, why: str) -> None:
+        self._failure = why
+        self._say()
+        self.stack.setCurrentIndex(0)
 
     def _list(self, found: Sequence[Task]) -> None:
         for card in self.cards.values():
