@@ -21,9 +21,9 @@ from core.events import Bus, ConfigChanged, ConfigRejected
 from core.paths import Home, replace
 from core.settings import Settings
 from core.vault import PREFIX, Vault
+from core.watched import Stamp, looking, stamp
 
 log = logging.getLogger(__name__)
-LOOK_EVERY_S = 0.5
 SECRET_KEYS = ("api_key", "bot_token")
 SECRET_MAPS = ("env", "headers")  # every value in them is a secret
 MARKER = "••••"
@@ -112,20 +112,14 @@ class Config:
         self._vault = vault
         self._raw: dict[str, Any] = {}
         self._laid: dict[str, dict[str, Any]] = {}
-        self._seen: tuple[int, int] | None = None
+        self._seen: Stamp = None
         self._writing = asyncio.Lock()
         self.now = Settings()
         self.problem: str | None = None
         self._load(first=True)
 
-    def _stamp(self) -> tuple[int, int] | None:
-        with suppress(OSError):
-            stat = self._path.stat()
-            return stat.st_mtime_ns, stat.st_size
-        return None
-
     def _load(self, *, first: bool = False) -> None:
-        self._seen = self._stamp()
+        self._seen = stamp(self._path)
         try:
             text = self._path.read_text(encoding="utf-8") if self._seen else "{}"
             raw = _parse(text or "{}", self._path.name)
@@ -153,25 +147,18 @@ class Config:
     @asynccontextmanager
     async def followed(self) -> AsyncIterator[None]:
         """Edits of the file from outside are taken while inside."""
-        task = asyncio.create_task(self._follow())
-        try:
+        async with looking(self._look):
             yield
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
 
-    async def _follow(self) -> None:
-        while True:
-            await asyncio.sleep(LOOK_EVERY_S)
-            if self._stamp() != self._seen:
-                async with self._writing:
-                    self._load()
+    async def _look(self) -> None:
+        if stamp(self._path) != self._seen:
+            async with self._writing:
+                self._load()
 
     async def set(self, changes: Mapping[str, Any], *, unset: tuple[str, ...] | list[str] = ()) -> None:
         """Change dotted keys in the file and in force, all or nothing; `Invalid` names the key that is wrong."""
         async with self._writing:
-            if self._stamp() != self._seen:
+            if stamp(self._path) != self._seen:
                 self._load()
             if self.problem:
                 raise Invalid(f"Nothing was changed: {self.problem}")
@@ -191,7 +178,7 @@ class Config:
                 )
                 raise Invalid(sentence, fields=problem.fields) from error
             replace(self._path, text)
-            self._seen = self._stamp()
+            self._seen = stamp(self._path)
             self.now = before
             self._adopt(raw, text)
 

@@ -4,16 +4,17 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from core.config import LOOK_EVERY_S, Config
+from core.config import Config
 from core.errors import Invalid
 from core.events import Bus, ConfigChanged, IdentityChanged
 from core.paths import Home, replace, set_aside
 from core.texts import system_language
+from core.watched import Stamp, looking, stamp
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +41,7 @@ class IdentityFile:
         self._path = home.identity
         self._bus = bus
         self._config = config
-        self._seen: tuple[int, int] | None = None
+        self._seen: Stamp = None
         self._writing = asyncio.Lock()
         self.now = Identity()
         self._load(first=True)
@@ -63,14 +64,8 @@ class IdentityFile:
     def _tell(self) -> None:
         self._bus.emit(IdentityChanged(agent_name=self.now.agent_name, icon=self.icon))
 
-    def _stamp(self) -> tuple[int, int] | None:
-        with suppress(OSError):
-            stat = self._path.stat()
-            return stat.st_mtime_ns, stat.st_size
-        return None
-
     def _load(self, *, first: bool = False) -> None:
-        self._seen = self._stamp()
+        self._seen = stamp(self._path)
         if self._seen is None:
             return
         try:
@@ -94,20 +89,15 @@ class IdentityFile:
     @asynccontextmanager
     async def followed(self) -> AsyncIterator[None]:
         """Edits of the file from outside are taken while inside."""
-        task = asyncio.create_task(self._follow())
         try:
-            yield
+            async with looking(self._look):
+                yield
         finally:
-            task.cancel()
             self._leave()
-            with suppress(asyncio.CancelledError):
-                await task
 
-    async def _follow(self) -> None:
-        while True:
-            await asyncio.sleep(LOOK_EVERY_S)
-            if self._stamp() != self._seen:
-                self._load()
+    async def _look(self) -> None:
+        if stamp(self._path) != self._seen:
+            self._load()
 
     async def set(self, **changes: Any) -> Identity:
         """Change fields; `Invalid` names the one that does not hold, and then nothing changes."""
@@ -125,7 +115,7 @@ class IdentityFile:
                 name = str(first["loc"][0])
                 raise Invalid(f"{name}: {first['msg']}. Nothing was changed.", fields=(name,)) from error
             replace(self._path, json.dumps(fresh.model_dump(), indent=2, ensure_ascii=False) + "\n")
-            self._seen = self._stamp()
+            self._seen = stamp(self._path)
             if fresh != self.now:
                 self.now = fresh
                 self._tell()

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("core", "bridge", "desktop")
 LAYERS = [  # each may import what stands above it, and itself; the longest name that fits decides
-    {"core.errors", "core.paths", "core.texts"},
+    {"core.errors", "core.paths", "core.texts", "core.watched"},
     {
         "core.config", "core.config_lines", "core.settings", "core.events", "core.store", "core.identity",
         "core.vault", "core.delivery", "core.filetypes", "core.outbox", "core.message", "core.lane", "core.icons",
