@@ -132,12 +132,8 @@ class Rounds:
             round.source = "notifications"
             await relay.relay(self, round)
             return
-        # The model's process loads while the phone is read: no answer waits for it.
-        async with asyncio.TaskGroup() as group:
-            if (model := self._model) and walk.round.resumed <= RESUMES:
-                group.create_task(app.models.warm(model))
-            state = await self._look(walk)
-        if state and not any(chat.state != "found" for chat in walk.chats):
+        state = await self._look_warming(walk)
+        if _read_nothing(walk, state):
             round.phone_state = state
             await relay.relay(self, round)
             return
@@ -146,6 +142,15 @@ class Rounds:
         await self._carry_all(round, walk)
         round.state = "closed"
         await self._close(round, walk.chats, limited=walk.limited)
+
+    async def _look_warming(self, walk: Walk) -> str:
+        """Walk over the phone while the model's process loads: no answer waits for that, and no relay either."""
+        async with asyncio.TaskGroup() as group:
+            warming = group.create_task(self.app.models.warm(model)) if (model := self._model) else None
+            state = await self._look(walk)
+            if warming is not None and _read_nothing(walk, state):
+                warming.cancel()
+        return state
 
     async def _look(self, walk: Walk) -> str:
         """Walk over the phone; empty when all was read, else the state that stopped it."""
@@ -319,6 +324,11 @@ class Rounds:
                 project_id=round.project_id,
             )
         )
+
+
+def _read_nothing(walk: Walk, state: str) -> bool:
+    """Whether the phone stopped the walk before there was anything to decide on."""
+    return bool(state) and all(chat.state == "found" for chat in walk.chats)
 
 
 def _to_type(chat: Conversation) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.config import Config
-from core.errors import ModelUnavailable, NotConfigured
+from core.errors import Invalid, ModelUnavailable, NotConfigured
 from core.paths import PACKAGE
 from core.runs import practice
 from core.runs.failures import redact
@@ -175,9 +175,11 @@ class Models:
 
     async def warm(self, target: str) -> None:
         """Have the process of this model loaded, so that no answer's time is spent on that. Failing is quiet."""
-        if parse(target).provider == PRACTICE:
-            return
-        with contextlib.suppress(WorkerGone, TimeoutError, OSError):
+        with contextlib.suppress(
+            WorkerGone, TimeoutError, OSError, Invalid
+        ):  # the request itself says what is wrong
+            if parse(target).provider == PRACTICE:
+                return
             worker = await self._living()
             try:
                 worker.tell({"op": "warm", "id": f"q{next(self._numbers)}"})

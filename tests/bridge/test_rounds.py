@@ -93,6 +93,14 @@ async def test_without_a_model_it_reads_and_reports(tmp_path: Path) -> None:
         assert home.phone.sent == []
 
 
+async def test_a_model_that_is_no_name_costs_the_answers_and_not_the_round(tmp_path: Path) -> None:
+    async with house(tmp_path, two_chats(), super_agent={"model": "nobody knows this"}) as home:
+        text = await home.round()
+        assert "Ana" in text
+        assert text.count("Sin responder") == 2
+        assert not home.phone.in_front
+
+
 async def test_under_draft_nothing_is_typed_and_the_owner_is_asked(tmp_path: Path) -> None:
     async with house(tmp_path, two_chats(), whatsapp={"posture": "draft"}) as home:
         text = await home.round()
