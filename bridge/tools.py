@@ -13,11 +13,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from bridge import whatsapp_tools
-from bridge.handset import Handset
 from bridge.phone import Phone, Target
 from bridge.report import why_not
 from bridge.screen import Node, Tree
-from bridge.whatsapp_tools import DATA
+from bridge.whatsapp_tools import DATA, handset
 from core.errors import PhoneUnreachable, Unavailable
 from core.paths import Home
 from core.tool import Context, Effect, Tool, tool
@@ -59,14 +58,6 @@ class Open(Arguments):
         "", description="The app's package, such as com.android.settings; empty: WhatsApp.", max_length=200
     )
     link: str = Field("", description="A link that this app opens; empty: the app itself.", max_length=2000)
-
-
-def handset(ctx: Context) -> Handset:
-    """The owner's phone, if this program looks after one."""
-    found: Handset | None = ctx.services.get(Handset)
-    if found is None:
-        raise Unavailable("This program does not look after a phone.")
-    return found
 
 
 @tool(Effect.READ, group=GROUP)

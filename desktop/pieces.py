@@ -314,11 +314,11 @@ class Notice(QWidget):
             self._picture.setPixmap(theme.icon(self._icon, "muted").pixmap(QSize(36, 36)))
 
 
-def scrolled(column: QVBoxLayout, margins: tuple[int, int, int, int]) -> QScrollArea:
-    """A column that scrolls, with its margins inside."""
+def scrolled(content: QLayout, margins: tuple[int, int, int, int]) -> QScrollArea:
+    """A layout that scrolls up and down, with its margins inside."""
     inside = QWidget()
-    inside.setLayout(column)
-    column.setContentsMargins(*margins)
+    inside.setLayout(content)
+    content.setContentsMargins(*margins)
     area = QScrollArea()
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)

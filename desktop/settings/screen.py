@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QItemSelectionModel, QStringListModel, Qt, Signal
 from PySide6.QtWidgets import (
-    QFrame,
     QHBoxLayout,
     QListView,
     QScrollArea,
@@ -14,7 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop import pieces
-from desktop.pieces import Card
+from desktop.pieces import Card, scrolled
 from desktop.window import Screen
 from desktop.words import Words
 
@@ -134,17 +133,10 @@ class SettingsScreen(Screen):
 
 
 def _scrolled(page: QWidget) -> QScrollArea:
-    ground = QWidget()
-    line = QHBoxLayout(ground)
-    line.setContentsMargins(0, 2, 24, 0)
+    line = QHBoxLayout()
     line.addWidget(page, 1)
     line.addStretch(0)
-    area = QScrollArea()
-    area.setWidgetResizable(True)
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setWidget(ground)
-    return area
+    return scrolled(line, (0, 2, 24, 0))
 
 
 class Trial(QWidget):
