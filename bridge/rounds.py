@@ -7,10 +7,11 @@ no answer and no report goes out twice.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from bridge import journal, relay, report
 from bridge.carry import CHANGED, Carrier, Outcome, guarded, key_of
@@ -108,7 +109,12 @@ class Rounds:
 
     async def _whole(self, round: Round) -> None:
         """One round to its end. A fault of ours ends this round with a relay, and never the worker."""
-        task = asyncio.create_task(self._round(round))
+        if await self._faultless(self._round(round), round):
+            return
+        await self._faultless(self._fail(round), round)
+
+    async def _faultless(self, work: Coroutine[Any, Any, None], round: Round) -> bool:
+        task = asyncio.create_task(work)
         try:
             await asyncio.wait({task})
         except asyncio.CancelledError:
@@ -117,8 +123,16 @@ class Rounds:
             raise
         if (error := task.exception()) is not None:
             log.error("Round %s failed", round.id, exc_info=error)
-            round.state, round.why = "failed", "failed"
-            await self._close(round, await journal.conversations(self.app.store, round.id))
+        return error is None
+
+    async def _fail(self, round: Round) -> None:
+        """What was read is told; where nothing was, the alert with its own words."""
+        round.state = round.why = round.phone_state = "failed"
+        chats = await journal.conversations(self.app.store, round.id)
+        if all(chat.state == "found" for chat in chats):
+            await relay.relay(self, round)
+        else:
+            await self._close(round, chats)
 
     async def _round(self, round: Round) -> None:
         app, store = self.app, self.app.store

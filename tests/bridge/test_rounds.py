@@ -263,6 +263,21 @@ async def test_the_same_state_is_told_once_in_its_window_and_nothing_is_lost(tmp
         ]
 
 
+async def test_a_fault_of_ours_ends_the_round_with_the_alert_and_not_the_worker(tmp_path: Path) -> None:
+    async with house(tmp_path, two_chats(), **NO_MODEL) as home:
+        refuse = "create trigger no before insert on conversations begin select raise(abort, 'no'); end"
+        await home.app.store.run(refuse)
+        home.phone.notifications.clear()
+        await home.alert(b'{"sender": "Ana", "message": "Llamame"}')
+        await home.closed(1)
+        await home.bot.until(lambda: home.bot.sent)
+        assert "Ana: Llamame" in home.bot.sent[0].text
+        assert "algo falló" in home.bot.sent[0].text
+        assert not home.phone.in_front
+        await home.app.store.run("drop trigger no")
+        assert "2 chats con novedades" in await home.round()
+
+
 async def test_whatsapp_missing_is_relayed(tmp_path: Path) -> None:
     phone = empty("es")
     phone.installed.pop("com.whatsapp")
