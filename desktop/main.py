@@ -23,6 +23,7 @@ from qasync import QEventLoop
 from core.errors import ApxError
 from core.paths import Home
 from desktop import instance, look
+from desktop.collecting import Collector
 from desktop.stage import Stage
 from desktop.words import Words
 
@@ -45,8 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     app.setQuitOnLastWindowClosed(False)  # closing the window leaves the mascot
     if instance.ask_to_show(home):
         return 0
+    collector = Collector()
+    collector.open()
     with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
         runner.run(live(app, home, hidden=options.hidden, page=options.page))
+    collector.close()
     return 0
 
 
