@@ -81,6 +81,10 @@ class Home:
     def projects(self) -> Path:
         return self.root / "projects"
 
+    @property
+    def browser(self) -> Path:
+        return self.root / "browser"
+
     def make(self) -> None:
         """Create the folders, readable by their owner alone."""
         for folder in (self.root, self.media_in, self.media_out, self.logs, self.skills, self.projects):
