@@ -19,6 +19,7 @@ from core.app import App, Part
 from core.channels.approvals import approvals
 from core.channels.telegram import Telegram, telegram
 from core.tools.agents import agents, agents_once
+from core.tools.browsing import browsing
 from core.tools.computer import computer
 from core.tools.knowledge import knowledge
 from core.tools.mcp import mcp
@@ -67,12 +68,12 @@ async def _reached(app: App) -> AsyncIterator[Questions]:
 
 def parts() -> Sequence[Part]:
     """All of them, for the daemon and the window."""
-    return (telegram, approvals, computer, knowledge, mcp, phone, agents, serve)
+    return (telegram, approvals, computer, knowledge, mcp, browsing, phone, agents, serve)
 
 
 def tools() -> Sequence[Part]:
     """Those that one command needs when it opens the app itself: tools, and nobody who listens."""
-    return (approvals, computer, knowledge, mcp, phone_tools, agents_once)
+    return (approvals, computer, knowledge, mcp, browsing, phone_tools, agents_once)
 
 
 def _routes() -> Any:

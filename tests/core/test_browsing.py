@@ -240,15 +240,19 @@ async def test_it_ends_when_nobody_uses_it_and_comes_back(tmp_path: Path) -> Non
         profile = use.here.home.browser
         os.kill(chromium.holder(profile / "profile"), signal.SIGKILL)
         with pytest.raises(ApxError):
-            for _ in range(50):
-                await use("get_text")
+            await _until_it_fails(use)
         await use("navigate", thread="other", url=use.web.url("/"))
         assert "Page /two" in await use("navigate", url=use.web.url("/two"))
         assert await use("close") == "Closed."
         assert await use("close") == "No page was open."
         async with asyncio.timeout(20):
-            while use.browser.running or processes(profile):
+            while use.browser.running or processes(profile):  # noqa: ASYNC110 a process tells nobody
                 await asyncio.sleep(0.05)
+
+
+async def _until_it_fails(use: Hands) -> None:
+    for _ in range(50):
+        await use("get_text")
 
 
 async def test_no_browser_is_one_sentence(tmp_path: Path) -> None:
