@@ -15,6 +15,7 @@ from core.tools import web_search
 from core.tools.result_page import Changed, Found, duckduckgo
 from core.tools.web import DATA, Visitor
 from core.tools.web_search import search
+from tests.fakes.api_home import served
 from tests.fakes.house import house, turn
 from tests.fakes.openai_server import Answer
 
@@ -209,3 +210,30 @@ def test_nonsense_is_told_apart_from_no_results(read: Callable[[bytes], list[Fou
     for body in (b"", b"\xff\xfe", b"<html", b'{"a": 1}', b"<div class='result__snippet'>x"):
         with pytest.raises(Changed):
             read(body)
+
+
+async def test_the_doctor_says_who_is_asked_and_what_is_missing(tmp_path: Path) -> None:
+    async with served(tmp_path / "h") as api:
+
+        async def looked(name: str) -> tuple[str, str, str]:
+            checks = (await api.http.get("/api/doctor")).json()["data"]
+            one = next(one for one in checks if one["name"] == name)
+            return one["level"], one["text"], one["remedy"]
+
+        assert (await looked("web_search"))[:2] == ("ok", "Web search: DuckDuckGo")
+        assert (await looked("browser"))[0] == "ok"
+        changes = {"web_search.provider": "brave", "browser.program": "/nowhere/chrome"}
+        assert (await api.http.patch("/api/admin/config", json={"set": changes})).status_code == 200
+        level, text, remedy = await looked("browser")
+        assert (level, "/nowhere/chrome" in text, "apt-get install chromium" in remedy) == (
+            "warn",
+            True,
+            True,
+        )
+        assert "has no key" in (await looked("web_search"))[1]
+        kept = {"web_search.api_key": "brave-key-1"}
+        await api.http.patch("/api/admin/config", json={"set": kept})
+        assert "brave-key" not in api.app.home.config.read_text(encoding="utf-8")
+        assert (await looked("web_search"))[:2] == ("ok", "Web search: Brave")
+        await api.http.patch("/api/admin/config", json={"set": {"web_search.provider": "searxng"}})
+        assert "has no address" in (await looked("web_search"))[1]
