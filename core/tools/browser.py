@@ -19,7 +19,7 @@ from core.identity import IdentityFile
 from core.paths import Home
 from core.tools import chromium
 from core.tools.proxy import Proxy
-from core.tools.tab import Tab, complaint, errors, told
+from core.tools.tab import Tab, complaint, errors, stuck, told
 from core.tools.web import Visitor
 from core.vault import Vault
 
@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 IDLE_S = 300.0
 START_S = 30.0
 STOP_S = 5.0
+USE_S = 60.0
+ANSWER_S = 3.0
 MAX_TABS = 8
 SIZE = {"width": 1280, "height": 800}
 
@@ -51,6 +53,9 @@ class Engine:
 
     async def tab(self, key: str) -> Tab:
         """The page of a conversation, a fresh one where it has none."""
+        tab = self.tabs.get(key)
+        if tab is not None and tab.crashed:
+            await self.drop(key)
         tab = self.tabs.pop(key, None)
         if tab is None or not tab.pages:
             tab = Tab(self.proxy)
@@ -59,6 +64,20 @@ class Engine:
         while len(self.tabs) > MAX_TABS:
             await self.drop(next(iter(self.tabs)))
         return tab
+
+    async def answers(self, key: str) -> bool:
+        """Whether the page of a conversation still does anything: a script can keep it busy for ever."""
+        tab = self.tabs.get(key)
+        if tab is None or not tab.pages:
+            return True
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                await tab.page.evaluate("1")
+        except TimeoutError:
+            return False
+        except errors():
+            pass  # it is on its way to another page
+        return True
 
     async def drop(self, key: str) -> bool:
         """Close the pages of a conversation; whether it had any."""
@@ -84,7 +103,7 @@ class Browser:
         self._home, self._config, self._identity = home, config, identity
         self.vault = vault
         self._visitor = visitor or Visitor()
-        self._idle_s = idle_s
+        self.idle_s = idle_s
         self._one = asyncio.Lock()
         self._ending = asyncio.Lock()
         self._used = asyncio.Event()
@@ -113,7 +132,7 @@ class Browser:
         while await self._used.wait():
             self._used.clear()
             try:
-                async with asyncio.timeout(self._idle_s):
+                async with asyncio.timeout(self.idle_s):
                     await self._used.wait()
             except TimeoutError:
                 async with self._one:
@@ -127,11 +146,26 @@ class Browser:
             self._used.set()
             engine = await self._started()
             try:
-                yield await engine.tab(key)
+                async with asyncio.timeout(USE_S):
+                    yield await engine.tab(key)
+            except TimeoutError as error:
+                await self._give_up(engine, key)
+                raise stuck(acting=acting) from error
             except errors() as error:
+                if not engine.over and not await engine.answers(key):
+                    await self._give_up(engine, key)
+                    raise stuck(acting=acting) from error
                 raise told(error, acting=acting, over=engine.over) from error
             finally:
                 self._used.set()
+
+    async def _give_up(self, engine: Engine, key: str) -> None:
+        """Close a page that does not answer any more; where that does not work either, the browser."""
+        try:
+            async with asyncio.timeout(STOP_S):
+                await engine.drop(key)
+        except (TimeoutError, *errors()):
+            await asyncio.shield(self._end())
 
     async def drop(self, key: str) -> bool:
         """Close the page of a conversation; with the last one the browser ends."""

@@ -21,7 +21,7 @@ from core.tools import outline
 from core.tools.addresses import target
 from core.tools.browser import Browser
 from core.tools.pictures import keep
-from core.tools.tab import Tab, errors, told
+from core.tools.tab import OPENS, Tab, errors, told
 from core.tools.web import DATA, Visitor
 from core.vault import PREFIX
 
@@ -222,8 +222,9 @@ async def _acting(args: Act, ctx: Context) -> AsyncIterator[tuple[Tab, "Locator"
 
 async def _click(args: Act, ctx: Context) -> str:
     async with _acting(args, ctx) as (tab, element):
+        opens = await element.evaluate(OPENS)
         await element.click()
-        return await _after(tab, f"Clicked {args.element}.")
+        return await _after(tab, f"Clicked {args.element}.", opens=bool(opens))
 
 
 async def _type(args: Type, ctx: Context) -> str:
@@ -241,10 +242,10 @@ async def _select(args: Select, ctx: Context) -> str:
         return await _after(tab, f"Chose {', '.join(args.values)} in {args.element}.")
 
 
-async def _after(tab: Tab, done: str) -> str:
+async def _after(tab: Tab, done: str, *, opens: bool = False) -> str:
     """It is done, whatever can be seen of it."""
     try:
-        await tab.settle()
+        await tab.settle(opens=opens)
         return f"{done} Now: {await _view(tab)}"
     except ApxError as error:
         return f"{done} Then: {error}"

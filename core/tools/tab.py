@@ -16,12 +16,17 @@ if TYPE_CHECKING:
     from playwright.async_api import Frame, Locator, Page, Request
 
 WAIT_MS = 10_000
-LOAD_MS = 30_000
+LOAD_MS = 25_000
 SETTLE_S = 8.0
 REST_MS = 1_500
+TRIES = 3
 BLANK = "about:blank"
 PASSWORDS = "input[type=password]"
 # Runs in the page: what a click has set going has begun when this answers.
+OPENS = """one => {
+  const link = one.closest("a[target]")
+  return !!link && !/^(_self|_top|_parent)?$/i.test(link.target)
+}"""
 _TURN = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))"
 
 
@@ -39,8 +44,10 @@ class Tab:
     proxy: Proxy
     pages: "list[Page]" = field(default_factory=list)
     going: str = ""
+    crashed: bool = False
     left: asyncio.Event = field(default_factory=asyncio.Event)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    opened: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def page(self) -> "Page":
@@ -56,12 +63,14 @@ class Tab:
     def watch(self, page: "Page") -> None:
         """Follow a page: where it goes, what it opens, and that it closes."""
         self.pages.append(page)
+        self.opened.set()
         page.on("request", self._asked)
         page.on("framenavigated", self._arrived)
         page.on("requestfailed", self._failed)
         page.on("download", self._kept_out)
         page.on("popup", self.watch)
         page.on("close", self._closed)
+        page.on("crash", self._crashed)
         page.set_default_timeout(WAIT_MS)
 
     def _asked(self, request: "Request") -> None:
@@ -80,6 +89,9 @@ class Tab:
     def _kept_out(self, _: object) -> None:
         self.arrived.set()
 
+    def _crashed(self, _: object) -> None:
+        self.crashed = True
+
     def _closed(self, page: "Page") -> None:
         if page in self.pages:
             self.pages.remove(page)
@@ -88,12 +100,23 @@ class Tab:
         """Open an address. Where the proxy did not let it through, its reason is the answer, not an empty page."""
         self.proxy.refused.clear()
         try:
-            await self.page.goto(url, wait_until="domcontentloaded", timeout=LOAD_MS)
+            await self._opened(url)
         except errors():
             await self._let_through()
             raise
         await self._let_through()
         await self._rest()
+
+    async def _opened(self, url: str) -> None:
+        for n in range(TRIES):
+            try:
+                await self.page.goto(url, wait_until="domcontentloaded", timeout=LOAD_MS)
+                return
+            except errors() as error:
+                # The page before was still on its way to somewhere else, such as the sign that it failed.
+                if "interrupted by another navigation" not in str(error) or n == TRIES - 1:
+                    raise
+            await self._rest()
 
     async def _let_through(self) -> None:
         why = self.proxy.refused.get(urlsplit(self.going).hostname or "")
@@ -112,11 +135,16 @@ class Tab:
         self.proxy.refused.clear()
         self.left.clear()
         self.arrived.clear()
+        self.opened.clear()
 
-    async def settle(self) -> None:
-        """Wait for what an act has set going: where it leads to another page, for that one."""
+    async def settle(self, *, opens: bool = False) -> None:
+        """Wait for what an act has set going: where it leads to another page, or `opens` one, for that one."""
         with suppress(*errors()):  # the page may leave meanwhile
             await self.page.evaluate(_TURN)
+        if opens:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SETTLE_S):
+                    await self.opened.wait()
         if self.left.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(SETTLE_S):
@@ -172,6 +200,8 @@ def told(error: BaseException, *, acting: bool, over: bool) -> ApxError:
         return Unavailable("The page or the browser ended meanwhile. Open the page again.")
     if isinstance(error, TooLate) and acting and "performing" in str(error):
         return OutcomeUnknown("The page did not answer after it was touched; what was begun may be done.")
+    if isinstance(error, TooLate) and "intercepts pointer events" in str(error):
+        return Unavailable("Something else of the page lies over this element; it was not touched.")
     if isinstance(error, TooLate):
         return Unavailable(f"The page did not do it in time: {words}.")
     if "Download is starting" in words:
@@ -181,6 +211,13 @@ def told(error: BaseException, *, acting: bool, over: bool) -> ApxError:
     if "net::ERR_" in words:
         return Unavailable(f"The page did not load: {words}.")
     return Invalid(f"The page does not allow it: {words}.")
+
+
+def stuck(*, acting: bool) -> ApxError:
+    """A script of the page never ends."""
+    if acting:
+        return OutcomeUnknown("The page does not answer any more and was closed; what was begun may be done.")
+    return Unavailable("The page does not answer any more and was closed. Open another one.")
 
 
 def complaint(text: str) -> str:

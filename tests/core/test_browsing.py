@@ -51,10 +51,10 @@ class Hands:
 
 
 @asynccontextmanager
-async def hands(root: Path, **options: Any) -> AsyncIterator[Hands]:
+async def hands(root: Path) -> AsyncIterator[Hands]:
     async with sites() as web, house(root) as here:
         vault = Vault(here.home, here.store)
-        browser = Browser(here.home, here.config, here.identity, vault, visitor=web.visitor, **options)
+        browser = Browser(here.home, here.config, here.identity, vault, visitor=web.visitor)
         async with browser.open():
             yield Hands(here, web, browser)
     assert processes(here.home.browser) == []
@@ -146,7 +146,7 @@ async def test_nothing_near_home_is_reached_by_any_way_of_a_page(use: Hands) -> 
             await use("navigate", url=url)
     with pytest.raises(ApxError):
         await use("navigate", url=use.web.url("/to?url=file:///etc/passwd"))
-    with pytest.raises(Invalid, match="No page is open"):
+    with pytest.raises(ApxError, match=r"No page is open|did not load"):
         await use("get_text")
     assert (use.web.pried, use.web.heard) == ([], [])
     assert {"one.org", "inside.org"} <= set(use.web.looked_up)
@@ -231,23 +231,43 @@ async def test_a_click_is_asked_about_and_allowed_for_one_site(use: Hands) -> No
     assert len(here.asked) == 1
 
 
-async def test_it_ends_when_nobody_uses_it_and_comes_back(tmp_path: Path) -> None:
-    async with hands(tmp_path, idle_s=0.3) as use:
-        await use("navigate", url=use.web.url("/"))
-        await use("navigate", thread="other", url=use.web.url("/two"))
-        assert "Page /two" in await use("get_text", thread="other")
-        assert "Shop" in await use("get_text")
-        profile = use.here.home.browser
-        os.kill(chromium.holder(profile / "profile"), signal.SIGKILL)
-        with pytest.raises(ApxError):
-            await _until_it_fails(use)
-        await use("navigate", thread="other", url=use.web.url("/"))
-        assert "Page /two" in await use("navigate", url=use.web.url("/two"))
-        assert await use("close") == "Closed."
-        assert await use("close") == "No page was open."
-        async with asyncio.timeout(20):
-            while use.browser.running or processes(profile):  # noqa: ASYNC110 a process tells nobody
-                await asyncio.sleep(0.05)
+async def test_a_page_that_never_ends_or_falls_over_is_left(
+    use: Hands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as short:
+        short.setattr("core.tools.tab.LOAD_MS", 500)
+        short.setattr("core.tools.browser.ANSWER_S", 0.3)
+        with pytest.raises(Unavailable, match="was closed"):
+            await use("navigate", url=use.web.url("/busy"))
+    with pytest.raises(Invalid, match="No page is open"):
+        await use("get_text")
+    async with use.browser.at("desktop desktop") as tab:
+        fallen = asyncio.create_task(tab.page.goto("chrome://crash"))
+        await tab.page.wait_for_event("crash")
+        await asyncio.wait({fallen})
+        assert fallen.exception()
+    assert "Page /two" in await use("navigate", url=use.web.url("/two"))
+
+
+async def test_it_comes_back_and_ends_when_nobody_uses_it(
+    use: Hands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await use("navigate", url=use.web.url("/"))
+    await use("navigate", thread="other", url=use.web.url("/two"))
+    assert "Page /two" in await use("get_text", thread="other")
+    assert "Shop" in await use("get_text")
+    profile = use.here.home.browser
+    os.kill(chromium.holder(profile / "profile"), signal.SIGKILL)
+    with pytest.raises(ApxError):
+        await _until_it_fails(use)
+    await use("navigate", thread="other", url=use.web.url("/"))
+    assert "Page /two" in await use("navigate", url=use.web.url("/two"))
+    monkeypatch.setattr(use.browser, "idle_s", 0.1)
+    assert await use("close") == "Closed."
+    assert await use("close") == "No page was open."
+    async with asyncio.timeout(20):
+        while use.browser.running or processes(profile):  # noqa: ASYNC110 a process tells nobody
+            await asyncio.sleep(0.05)
 
 
 async def _until_it_fails(use: Hands) -> None:

@@ -100,6 +100,8 @@ class Sites:
             return page(told.replace("UDP", str(self.udp)))
         if path == "/long":
             return page("<title>Long</title>" + "<p>word " * 4000)
+        if path == "/busy":
+            return page("<title>Busy</title><script>while (true) {}</script>")
         if path == "/script":
             return page(
                 "<title>Script</title><p id=p>Before<script>p.textContent = 'Made by a script'</script>"
