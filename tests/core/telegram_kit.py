@@ -17,7 +17,16 @@ from core.paths import Home
 from core.runs.turn import Attachment, Run, Status, Turn
 from core.store import new_id
 
-FAST = Timing(poll_s=1.0, slack_s=1.0, first_s=0.02, most_s=0.05, conflict_s=0.05, typing_s=0.05, press_s=0.1)
+FAST = Timing(
+    poll_s=1.0,
+    slack_s=1.0,
+    first_s=0.02,
+    most_s=0.05,
+    conflict_s=0.05,
+    typing_s=0.05,
+    press_s=0.1,
+    album_s=0.05,
+)
 OWNER = 7
 TOKEN = "123456:AAHdemo-token_for-tests-0123456789"
 
