@@ -149,6 +149,22 @@ class BotApi(Chats):
         await self.until(lambda: id in self.answers, timeout_s)
         return self.answers[id]
 
+    async def react(
+        self, user_id: int, chat_id: int, message_id: int, emoji: str, *, before: str = ""
+    ) -> int:
+        """Somebody puts an emoji under a message, or takes it back."""
+        kinds = [[{"type": "emoji", "emoji": one}] if one else [] for one in (before, emoji)]
+        return await self.update(
+            message_reaction={
+                "chat": {"id": chat_id, "type": "private" if chat_id > 0 else "group"},
+                "message_id": message_id,
+                "user": {"id": user_id, "is_bot": False, "first_name": "Ana"},
+                "date": int(time.time()),
+                "old_reaction": kinds[0],
+                "new_reaction": kinds[1],
+            }
+        )
+
     def _stored(self, path: str, data: bytes, size: int | None) -> dict[str, Any]:
         id = f"file{next(self._ids)}"
         self.files[id] = data

@@ -115,7 +115,6 @@ class Connection:
     def _state(self, state: str, detail: str) -> None:
         self._app.bus.emit(ChannelState(channel=f"telegram:{self.name}", state=state, detail=detail))
         if state == "online":
-            self.intake.wake.set()
             if self._menu is None or self._menu.done():
                 self._menu = asyncio.create_task(self._publish())
                 self._menu.add_done_callback(_log_bug)

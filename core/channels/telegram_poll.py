@@ -82,7 +82,8 @@ class Poller:
         self.state, self.detail = "starting", ""
         self.answered_at: str | None = None
         self._asked_at, self._witnessed_at = 0.0, time.monotonic()
-        self._quick = self._nothing = self._more = self._doubt = False
+        self._quick = self._nothing = self._doubt = False
+        self._more = True  # of an earlier start, perhaps
         self._rebuilt = 0
         self._own_poll_until = 0.0  # the server may still hold a poll that we gave up
 

@@ -33,7 +33,9 @@ async def post(one: Desk, text: str = "", **more: Any) -> Receipt:
     return await one.app.outbox.wait(await one.app.outbox.post(message), 30)
 
 
-async def test_rows_1_to_5_what_is_long_or_formatted_arrives_whole_and_is_never_refused(tmp_path: Path) -> None:
+async def test_rows_1_to_5_what_is_long_or_formatted_arrives_whole_and_is_never_refused(
+    tmp_path: Path,
+) -> None:
     """The stand-in refuses what the real one refuses: too long a text, half a letter, a tag that is not closed."""
     code = "\n".join(f"**bold {n} [link](https://e.org/{n}) `x`** and - text" for n in range(400))
     row_1 = {"😀" * 2049: "😀" * 2049}
@@ -56,7 +58,9 @@ async def test_rows_1_to_5_what_is_long_or_formatted_arrives_whole_and_is_never_
         assert all(call["parse_mode"] == "HTML" for call in one.asked("sendMessage"))
 
 
-async def test_row_6_formatting_that_is_refused_goes_plain_once_and_emptiness_is_no_success(tmp_path: Path) -> None:
+async def test_row_6_formatting_that_is_refused_goes_plain_once_and_emptiness_is_no_success(
+    tmp_path: Path,
+) -> None:
     async with talking(tmp_path) as one:
         for text in ("*_[", "`", "<b>", "~~x", "---"):
             assert (await post(one, text, markup=True)).state == "delivered"
@@ -82,7 +86,9 @@ async def test_row_7_what_does_not_fit_under_a_file_answers_the_file(tmp_path: P
         assert rest
 
 
-async def test_row_8_pictures_that_are_no_photos_go_as_documents_and_what_is_too_large_says_so(tmp_path: Path) -> None:
+async def test_row_8_pictures_that_are_no_photos_go_as_documents_and_what_is_too_large_says_so(
+    tmp_path: Path,
+) -> None:
     files = {
         "wide.png": png(20_001, 1),
         "heavy.jpg": JPEG + b"\0" * (10 * 1024 * 1024 + 100_000),
@@ -213,7 +219,9 @@ async def test_row_13_only_numbers_that_can_be_offsets_count_and_the_last_one_st
         await one.api.until(lambda: one.api.calls[-1].params.get("offset") == "8")
 
 
-async def test_row_14_one_message_under_two_numbers_is_one_question_and_so_is_its_edit(tmp_path: Path) -> None:
+async def test_row_14_one_message_under_two_numbers_is_one_question_and_so_is_its_edit(
+    tmp_path: Path,
+) -> None:
     async with talking(tmp_path) as one:
         id = await one.api.say(OWNER, OWNER, "once")
         await one.api.until(lambda: len(one.api.sent) == 1)
