@@ -29,6 +29,8 @@ _NEVER_SENT = (
     httpx.ProxyError,
 )
 
+PROXIES = frozenset({"http", "https", "all"})
+
 
 class _Carried(TelegramError):
     """Our own error on its way through the library, which lets only its own kind pass."""
@@ -97,7 +99,7 @@ def _request(route: Route, connections: int, **timeouts: Any) -> _Request:
     # Behind a proxy it is the proxy that looks for the way.
     with_proxy: dict[str, Any] = {"verify": _trust()}
     by_ourselves: dict[str, Any] = {"transport": EitherWay(route, connections)}
-    chosen = with_proxy if urllib.request.getproxies() else by_ourselves
+    chosen = with_proxy if PROXIES & urllib.request.getproxies().keys() else by_ourselves
     return _Request(connections, connect_timeout=10, httpx_kwargs=chosen, **timeouts)
 
 

@@ -210,7 +210,9 @@ class Intake:
                 return await self._rows.mark(id, "ignored")
             if inbound.command in STOPPING:
                 for dropped in (questions.pop(address, None), self._albums.drop(address)):
-                    await self._rows.done(dropped.updates if dropped else [])
+                    if dropped is not None:
+                        await self._rows.done(dropped.updates)
+                        chat.downloads.forget(dropped.files)
             await self._command(inbound.command, chat, key)
             return await self._rows.mark(id, "done")
         if said := await self._taken(inbound):

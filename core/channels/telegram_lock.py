@@ -50,9 +50,14 @@ class BotLock:
         if self._handle is not None:
             return None
         name = hashlib.sha256(f"{server.rstrip('/')} {bot_id}".encode()).hexdigest()[:16]
-        path = folder(self._home) / f"telegram-{name}.lock"
         while True:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            path = folder(self._home) / f"telegram-{name}.lock"
+            try:
+                handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            except FileNotFoundError:
+                if path.parent == self._home:
+                    raise
+                continue  # whoever was the last to leave took the folder away meanwhile
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -70,9 +75,12 @@ class BotLock:
         return None
 
     def release(self) -> None:
-        """Somebody else may have it; the file goes while it is still ours."""
+        """Somebody else may have it; the file goes while it is still ours, and with the last one the folder."""
         if self._handle is not None:
             self._path.unlink(missing_ok=True)
+            if self._path.parent != self._home:
+                with suppress(OSError):
+                    self._path.parent.rmdir()
             os.close(self._handle)
             self._handle = None
 

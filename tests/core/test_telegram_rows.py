@@ -12,6 +12,7 @@ besides is shown by tests with names of their own:
 
 import json
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from bridge.simulator.bot_faults import cannot_parse, dropped, failing, fine, li
 from core.channels.telegram import Telegram
 from core.channels.telegram_update import ALLOWED
 from core.outbox import Button, Message, Receipt
-from tests.core.telegram_kit import OWNER, Desk, talking
+from tests.core.telegram_kit import FAST, OWNER, Desk, talking
 from tests.core.test_delivery import JPEG, png
 
 pytestmark = pytest.mark.anyio
@@ -37,11 +38,11 @@ async def test_rows_1_to_5_what_is_long_or_formatted_arrives_whole_and_is_never_
     tmp_path: Path,
 ) -> None:
     """The stand-in refuses what the real one refuses: too long a text, half a letter, a tag that is not closed."""
-    code = "\n".join(f"**bold {n} [link](https://e.org/{n}) `x`** and - text" for n in range(400))
+    code = "\n".join(f"**bold {n} [link](https://e.org/{n}) `x`** and - text" for n in range(200))
     row_1 = {"😀" * 2049: "😀" * 2049}
-    row_2 = {"a" * 4095 + "🎩": "a" * 4095 + "🎩", FAMILY * 500: FAMILY * 500}
+    row_2 = {"a" * 4095 + "🎩": "a" * 4095 + "🎩", FAMILY * 400: FAMILY * 400}
     row_3 = {"!" * 4096: "!" * 4096, "&" * 4096: "&" * 4096}
-    row_4 = {code: "\n".join(f"bold {n} link x and - text" for n in range(400))}
+    row_4 = {code: "\n".join(f"bold {n} link x and - text" for n in range(200))}
     row_5 = {
         "```\n" + "x" * 10_000 + "\n```": "x" * 10_000,
         "```c++\nint a;\n```": "int a;",
@@ -188,7 +189,7 @@ async def test_row_12_an_edit_that_changes_nothing_is_done_and_one_of_a_lost_mes
 async def test_row_13_only_numbers_that_can_be_offsets_count_and_the_last_one_stored_is_asked_from(
     tmp_path: Path,
 ) -> None:
-    async with talking(tmp_path) as one:
+    async with talking(tmp_path, timing=replace(FAST, poll_s=0.2)) as one:
         await one.until(one.told)
         body = {"message_id": 1, "date": 1, "chat": {"id": 1, "type": "private"}, "text": "x"}
         real = one.api._getUpdates

@@ -176,7 +176,7 @@ async def test_row_16_a_web_address_is_named_without_its_secret_and_the_bot_is_t
 async def test_row_16_a_poll_of_our_own_that_the_server_still_holds_is_no_conflict(tmp_path: Path) -> None:
     async with bot_api(TOKEN) as api:
         api.script("getUpdates", hang(), conflict(), conflict())
-        async with desk(tmp_path, api) as one:
+        async with desk(tmp_path, api, timing=replace(FAST, poll_s=0.5, slack_s=0.1)) as one:
             await one.until(lambda: "online" in one.told())
             assert one.told() == ["offline", "online"]
 

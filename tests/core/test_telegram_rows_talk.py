@@ -141,6 +141,17 @@ async def test_row_21_what_was_asked_before_a_restart_loses_its_buttons_and_says
             assert "restarted" in await api.press(button)
 
 
+async def test_row_21_where_nobody_is_known_as_the_owner_a_press_is_refused_with_the_reason(
+    tmp_path: Path,
+) -> None:
+    async with talking(tmp_path, channel={"chat_id": str(GROUP)}) as one:
+        await post(one, "Delete it?", buttons=((Button("Yes", "k"),),))
+        assert one.api.sent[0].chat_id == GROUP
+        for who in (OWNER, STRANGER):
+            assert await one.api.press(one.api.sent[0].buttons[0], who) == "Only the owner can answer this."
+        assert len(one.api.sent[0].buttons) == 1
+
+
 async def test_row_22_a_press_and_a_stop_pass_the_turn_that_waits(tmp_path: Path) -> None:
     runner = held()
 
