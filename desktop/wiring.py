@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QPoint
 
 from core import alerts
-from core.channels.telegram import confirm_claim
+from core.channels import telegram_desk
 from core.channels.telegram_people import claim_of
 from core.errors import Refused
 from core.events import ChannelState, ConfigChanged, ConfigRejected, IdentityChanged, OwnerClaimed, PhoneState
@@ -26,6 +26,7 @@ from desktop.settings import pages
 from desktop.settings.telegram import Claim, TelegramPage
 from desktop.slots import settle, slot
 from desktop.stage import Stage
+from desktop.watching import WatchCard
 
 if TYPE_CHECKING:
     from core.app import App
@@ -108,12 +109,19 @@ class Desk:
             answer=self.answer,
             start=self.start_round,
         )
+        self.watch = WatchCard(
+            words,
+            on=lambda: app.config.now.whatsapp.watch,
+            change=lambda key, value: app.config.set({key: value}),
+            state=self.door.watching,
+        )
         self.phone = PhoneScreen(
             words,
             state=self.door.state,
             attached=self.door.attached,
             choose=self.choose_phone,
             picture=self.door.picture,
+            more=(self.watch,),
         )
         self.activity = Activity(
             words,
@@ -210,7 +218,7 @@ class Desk:
 
     async def decide(self, claim: Claim, yes: bool) -> None:
         """The claimant becomes the owner, or is declined for good."""
-        await confirm_claim(self.app, claim.channel, claim.user_id, yes)
+        await telegram_desk.confirm_claim(self.app, claim.channel, claim.user_id, yes)
         self._claim = None
 
     # what happened
@@ -253,6 +261,7 @@ class Desk:
             self.phone.known = None
             if self.phone.isVisible():
                 self.phone.refresh()
+        self.watch.refresh()
         self.settings.refresh()
         self.guide.refresh()
 
@@ -268,6 +277,8 @@ class Desk:
         self.rounds.show_phone(state, TONES.get(event.state, "danger"))
 
     def _channel_told(self, event: ChannelState) -> None:
+        if event.channel == "phone_watch":
+            self.watch.refresh()
         if event.channel.startswith("telegram"):
             self._channel = (event.state, event.detail)
             self._show_claim()
@@ -277,7 +288,10 @@ class Desk:
         self._show_claim()
 
     async def _claims(self) -> None:
-        """Who asked to be the owner while nobody looked."""
+        """How the bot stands, and who asked to be the owner, while nobody looked."""
+        for bot in (await telegram_desk.status(self.app))[:1]:
+            if not self._channel[0] and bot["state"] != "off":
+                self._channel = (bot["state"], bot["detail"])
         for channel in self.app.config.now.telegram.channels:
             found = await claim_of(self.app.store, channel.name)
             if found is not None and found.state == "open":

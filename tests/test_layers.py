@@ -13,7 +13,7 @@ LAYERS = [  # each may import what stands above it, and itself; the longest name
     {
         "core.config", "core.config_lines", "core.settings", "core.events", "core.store", "core.identity",
         "core.vault", "core.delivery", "core.filetypes", "core.outbox", "core.message", "core.lane", "core.icons",
-        "core.log", "core.protected", "core.neutral", "core.runs.turn",
+        "core.log", "core.watchdog", "core.protected", "core.neutral", "core.runs.turn",
     },
     {"core.tool"},
     {

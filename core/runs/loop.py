@@ -5,6 +5,7 @@ reserved last step, or early, when it goes round in circles. A judge may send th
 """
 
 import json
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,12 +19,14 @@ from core.runs.budget import Budget
 from core.runs.judge import Judge
 from core.runs.prose import recover
 from core.runs.request import CUT, Reply, ToolCall
-from core.runs.spoken import without_thinking
+from core.runs.spoken import only_plans, without_thinking
 from core.runs.stuck import CLOSING as STUCK_CLOSING
 from core.runs.stuck import Finding, Stuck
 from core.runs.turn import Call, Ending, Run, Status
 from core.store import new_id
 from core.texts import t
+
+log = logging.getLogger(__name__)
 
 EMPTY_TWICE = 2
 CUT_TWICE = 2
@@ -114,14 +117,22 @@ class Loop:
         if (said := without_thinking(reply.text)) != reply.text.strip():
             reply = replace(reply, text=said)
         if reply.calls or not offered:
-            return reply
+            return reply if reply.calls else await self._no_plan(reply)
         known = {one["function"]["name"] for one in offered}
         quoted = (str(one.get("content") or "") for one in self.messages if one["role"] in {"tool", "user"})
         if (found := recover(reply.text, known, quoted)) is None:
-            return reply
+            return await self._no_plan(reply)
         names = [one.name for one in found.calls]
         await self.record("note", {"text": "calls written as text were run as calls", "recovered": names})
         return replace(reply, text=found.text, calls=list(found.calls))
+
+    async def _no_plan(self, reply: Reply) -> Reply:
+        """Planning in the place of an answer is no answer: the model is asked again, and nobody is shown it."""
+        if self.decides or not only_plans(reply.text):
+            return reply
+        log.warning("%s wrote its plan in place of an answer; it is not shown", self.run.target)
+        await self.record("note", {"text": "a plan in place of an answer was not shown", "plan": reply.text})
+        return replace(reply, text="")
 
     def _worth_asking_again(self, reply: Reply) -> bool:
         """An empty answer, or one that was cut, is asked for again, without spending a step; twice at most."""

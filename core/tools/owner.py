@@ -1,5 +1,6 @@
 """What reaches the owner besides the answer itself, and who the assistant is to them."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,10 @@ async def send_file(args: SendFile, ctx: Context) -> str:
     return f"{file.name} ({file.kind}, {file.size} bytes) goes with the answer."
 
 
+# A file written out as letters: named as one, or a run of them that no language has.
+_LETTERS = re.compile(r"base64,|data:[a-z]+/[a-z0-9.+-]+[;,]|[A-Za-z0-9+/]{500}")
+
+
 class SendTelegram(Arguments):
     text: str = Field(description="The message, in plain text.", min_length=1, max_length=20_000)
 
@@ -59,7 +64,7 @@ async def send_telegram(args: SendTelegram, ctx: Context) -> str:
 
     Not for answering a conversation that already is on Telegram: the answer goes there by itself.
     """
-    if "base64," in args.text:
+    if _LETTERS.search(args.text):
         raise Invalid("Encoded files cannot be sent as text. Use send_file with the path.")
     message = Message(
         channel="telegram", to="owner", kind="text", text=args.text, origin={"run_id": ctx.run_id}

@@ -136,6 +136,26 @@ async def test_an_empty_answer_is_asked_for_again_twice_and_then_said(here: Hous
     assert (run.status, run.text) == (Status.FAILED, "The model gave no answer.")
 
 
+PLAN = (
+    "The user wants the number. I should look it up and answer briefly, in their language, and say what I found. "
+    * 2
+)
+
+
+async def test_a_plan_in_place_of_an_answer_is_shown_nowhere(
+    here: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    here.server.next(Answer(PLAN), Answer("It is 3."))
+    run = await here.runner.run(turn())
+    assert (run.status, run.text) == (Status.DONE, "It is 3.")
+    assert "".join(event.text for event in here.seen(Said)) == "It is 3."
+    assert f"{run.target} wrote its plan" in caplog.text
+    here.server.next(*[Answer(PLAN)] * 3)
+    silent = await here.runner.run(turn())
+    assert silent.status is Status.FAILED
+    assert "I should" not in silent.text
+
+
 async def test_an_answer_cut_by_its_length_goes_on(here: House) -> None:
     here.server.next(Answer("One, two, ", finish="length"), Answer("three."))
     assert (await here.runner.run(turn())).text == "One, two, three."
