@@ -161,11 +161,11 @@ class Browser:
 
     async def _give_up(self, engine: Engine, key: str) -> None:
         """Close a page that does not answer any more; where that does not work either, the browser."""
-        try:
+        with suppress(TimeoutError, *errors()):
             async with asyncio.timeout(STOP_S):
                 await engine.drop(key)
-        except (TimeoutError, *errors()):
-            await asyncio.shield(self._end())
+                return
+        await asyncio.shield(self._end())
 
     async def drop(self, key: str) -> bool:
         """Close the page of a conversation; with the last one the browser ends."""

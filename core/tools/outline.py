@@ -44,7 +44,7 @@ def same(said: str, label: str) -> bool:
 
 
 def _words(text: str) -> str:
-    return " ".join(re.sub(r"[\W_]+", " ", text).split()).casefold()
+    return " ".join(re.sub(r'["\\]', "", text).split()).casefold()
 
 
 def covered(outline: str, secrets: Iterable[str]) -> str:
