@@ -5,7 +5,6 @@ phone server, Telegram's interface and an MCP server of the SDK around it. A too
 import asyncio
 import json
 import os
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -20,7 +19,7 @@ from bridge.parts import parts
 from bridge.simulator.bot_api import BotApi, bot_api
 from bridge.simulator.casts import Author, empty
 from bridge.simulator.phone import SimPhone
-from core import agents, tasks
+from core import agents, projects, tasks
 from core.api.server import serve
 from core.app import App
 from core.events import BackgroundJob, Event, RunClosed
@@ -209,9 +208,7 @@ async def world(anyio_backend: str, tmp_path_factory: pytest.TempPathFactory) ->
             whatsapp={"posture": "draft"},
         )
         home.config.write_text(json.dumps(usual), "utf-8")
-        app = await stack.enter_async_context(
-            App.open(home, [one for one in parts() if one is not serve])
-        )
+        app = await stack.enter_async_context(App.open(home, [one for one in parts() if one is not serve]))
         app.services[Visitor] = visitor
         made = World(app, server, bot, device.phone, page)
         made.folder.mkdir(parents=True)
@@ -262,6 +259,39 @@ async def _(w: World) -> None:
 async def _(w: World) -> None:
     (w.folder / "log.txt").write_text("ok\nerror 42\n")
     assert "log.txt:2: error 42" in (await w.use("grep", pattern=r"error \d+")).result
+
+
+async def a_repository(w: World) -> None:
+    """The workspace as one with a commit and a change, made as its owner would."""
+    if not (w.folder / ".git").exists():
+        who = "git -c user.name=Marta -c user.email=m@example.org"
+        line = f"git init -q . && echo one > kept.txt && git add kept.txt && {who} commit -qm 'First light'"
+        await w.use("run_shell", command=line)
+    (w.folder / "kept.txt").write_text("two\n")
+
+
+@case("git_status")
+async def _(w: World) -> None:
+    await a_repository(w)
+    assert " M kept.txt" in (await w.use("git_status", path="kept.txt")).result
+
+
+@case("git_diff")
+async def _(w: World) -> None:
+    await a_repository(w)
+    assert "-one\n+two" in (await w.use("git_diff", "code", path="kept.txt")).result
+
+
+@case("git_log")
+async def _(w: World) -> None:
+    await a_repository(w)
+    assert (await w.use("git_log")).result.endswith("Marta: First light")
+
+
+@case("git_show")
+async def _(w: World) -> None:
+    await a_repository(w)
+    assert "+one" in (await w.use("git_show", commit="HEAD")).result
 
 
 @case("run_shell")
@@ -343,6 +373,39 @@ async def _(w: World) -> None:
     await w.turn(Answer(calls=[("remember", {"fact": fact})]), text=f"remember: {fact}")
     await w.use("forget", fact="second floor")
     assert fact not in w.app.home.memory.read_text()
+
+
+@case("read_memory")
+async def _(w: World) -> None:
+    fact = "The boiler was serviced in May."
+    await w.turn(Answer(calls=[("remember", {"fact": fact})]), text=f"remember: {fact}")
+    assert fact in (await w.use("read_memory")).result
+
+
+@case("tail_messages")
+async def _(w: World) -> None:
+    await w.turn(Answer("Sails are up."), channel="telegram", text="is the boat ready")
+    lines = (await w.use("tail_messages", channel="telegram", limit=2)).result.splitlines()
+    assert ["boat ready" in lines[0], lines[1].endswith("Sails are up.")] == [True, True]
+
+
+@case("list_projects")
+async def _(w: World) -> None:
+    assert "- default: default (this conversation's)" in (await w.use("list_projects")).result.lower()
+
+
+@case("add_project")
+async def _(w: World) -> None:
+    folder = w.app.home.root.parent / "garden"
+    folder.mkdir()
+    await w.use("add_project", path=str(folder))
+    assert [one.path for one in await projects.listed(w.app.store) if one.id == "garden"] == [str(folder)]
+
+
+@case("list_agents")
+async def _(w: World) -> None:
+    await an_agent(w, "Emil")
+    assert "- emil (Emil; default): Count what you are told to." in (await w.use("list_agents")).result
 
 
 @case("search_sessions")
@@ -483,6 +546,15 @@ async def _(w: World) -> None:
     call = await w.use("call_runtime", runtime="claude-code", prompt="tidy the imports")
     assert "report: refactored" in call.result
     assert (w.folder / "asked-of-claude").read_text() == "-p\ntidy the imports\n"
+    w.says("claude-code answered what you handed over", Answer("The tests are tidy."))
+    woken = w.heard(RunClosed, lambda e: e.text == "The tests are tidy.")
+    left = {"runtime": "claude-code", "prompt": "tidy the tests", "background": True}
+    call = await w.use("call_runtime", **left)
+    assert "Running as job_" in call.result
+    await woken
+    (job,) = await jobs.recent(w.app.store, recipient="claude-code")
+    assert (job.kind, job.status) == ("runtime", "done")
+    assert "report: refactored" in job.result
 
 
 @case("list_mcps")
