@@ -88,7 +88,7 @@ class Handover:
         identity: IdentityFile,
         tools: Tools,
         runner: Runner,
-        outbox: Outbox | None = None,
+        outbox: Outbox,
         lasting: bool = True,
         life_s: float = jobs.LIFE_S,
         wait_s: float = WAIT_S,
@@ -314,7 +314,7 @@ class Handover:
                 ),
             )
             run = await self.runner.run(turn)
-        if self._outbox is not None and asker.agent is None:
+        if asker.agent is None:
             name, lang = self._identity.now.agent_name, self._identity.language
             await afterword.tell(self._store, self._outbox, job, run, author=name, lang=lang)
 

@@ -22,7 +22,8 @@ GROUP = "git"
 TIME_S = 20.0
 _REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./@^~+-]{0,199}")
 _RUNS = re.compile(
-    r"(filter\.(?:.+)\.(clean|smudge|process|required)|diff\.(?:.+)\.(command|textconv))", re.IGNORECASE | re.DOTALL
+    r"(filter\.(?:.+)\.(clean|smudge|process|required)|diff\.(?:.+)\.(command|textconv))",
+    re.IGNORECASE | re.DOTALL,
 )
 _OFF = {
     "core.fsmonitor": "false",
@@ -95,7 +96,15 @@ async def git_log(args: Log, ctx: Context) -> str:
 async def git_show(args: Show, ctx: Context) -> str:
     """One commit with what it changed."""
     # Its own format could ask for a signature to be checked by a program of the repository's choice.
-    words = ["show", "--format=medium", "--no-ext-diff", "--no-textconv", "--stat", "--patch", "--ignore-submodules=all"]
+    words = [
+        "show",
+        "--format=medium",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--stat",
+        "--patch",
+        "--ignore-submodules=all",
+    ]
     return await _asked(ctx, [*words, _ref(args.commit) + "^{commit}"], args.path)
 
 

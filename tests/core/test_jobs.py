@@ -79,6 +79,7 @@ async def team(root: Path, **changes: Any) -> AsyncIterator[Team]:
             identity=here.identity,
             tools=here.tools,
             runner=here.runner,
+            outbox=here.outbox,
             **changes,
         )
         here.tools.add(*tools.CORE, *tools.FULL)
@@ -239,7 +240,12 @@ async def test_what_a_former_process_left_is_lost_and_its_asker_is_told(tmp_path
         await five.here.server.arrived.wait()
     async with house(tmp_path) as here:
         handover = Handover(
-            store=here.store, bus=here.bus, identity=here.identity, tools=here.tools, runner=here.runner
+            store=here.store,
+            bus=here.bus,
+            identity=here.identity,
+            tools=here.tools,
+            runner=here.runner,
+            outbox=here.outbox,
         )
         closed = heard(here, RunClosed, lambda event: event.channel == "a2a")
         async with handover.open():
