@@ -15,6 +15,7 @@ from core.neutral import neutral
 from core.runs import compaction, steering
 from core.runs.attempts import Attempts, Record
 from core.runs.budget import Budget
+from core.runs.echo import REPEATS
 from core.runs.judge import Judge
 from core.runs.prose import recover
 from core.runs.request import CUT, Reply, ToolCall
@@ -34,6 +35,10 @@ CLOSING = (
     "what is missing, and ask whether to go on. Claim nothing that no tool result shows."
 )
 CONTINUE = "[system note] Your answer was cut by its length limit. Go on exactly where it stopped."
+REPEATING = (
+    "[system note] You were saying the same words over and over and were stopped there. Do not say them again: go on "
+    "with what is new, or close."
+)
 AFTER_THE_END = "not run: the turn was already over"
 
 Dispatcher = Callable[[ToolCall], Awaitable[Call]]
@@ -125,10 +130,11 @@ class Loop:
 
     def _worth_asking_again(self, reply: Reply) -> bool:
         """An empty answer, or one that was cut, is asked for again, without spending a step; twice at most."""
-        if reply.finish in CUT and reply.text and not self.decides and self._cut < CUT_TWICE:
+        broken_off = reply.finish in CUT or reply.finish == REPEATS
+        if broken_off and reply.text and not self.decides and self._cut < CUT_TWICE:
             self._cut += 1
             self._pieces.append(reply.text)
-            self._tell(CONTINUE, reply.text)
+            self._tell(REPEATING if reply.finish == REPEATS else CONTINUE, reply.text)
             return True
         if not reply.text.strip() and not self._pieces and self._empty < EMPTY_TWICE:
             self._empty += 1
@@ -149,6 +155,8 @@ class Loop:
         text = "".join([*self._pieces, reply.text]).strip()
         if reply.finish in CUT and text and not self.decides:
             text += f"\n\n{t('run.cut', self.lang)}"
+        if reply.finish == REPEATS and text and not self.decides:
+            text += f"\n\n{t('run.repeats', self.lang)}"
         if self._last:
             # Silence is no ending: what the model does not say, we do.
             words = "run.stuck" if self._last is Ending.STUCK else "run.budget"
