@@ -12,7 +12,7 @@ import pytest
 from core.errors import NotFound, Refused
 from core.events import BackgroundJob, RunClosed
 from core.runs import jobs
-from core.runs.handover import Order
+from core.runs.handover import Handover, Order
 from core.runs.jobs import State
 from core.runs.turn import Run
 from core.tools import runtimes
@@ -144,6 +144,41 @@ async def test_a_program_of_a_former_process_is_lost_and_its_asker_told(
     await woken
     assert (await jobs.find(programs.here.store, job.id)).status is State.LOST
     assert "the app was ended while it ran" in told(programs)[-1]["content"]
+
+
+async def test_a_program_that_ran_when_the_app_was_closed_is_ended_and_told_after_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "claude").write_text(
+        '#!/bin/sh\necho $$ > "$TMPDIR/pid"; mkfifo "$TMPDIR/gate"; cat "$TMPDIR/gate"\n'
+    )
+    (folder / "claude").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    async with team(tmp_path / "h") as first:
+        first.here.tools.add(*runtimes.TOOLS)
+        await leave(first, "hang")
+        job = await the_job(first)
+        while not (tmp_path / "gate").exists():  # noqa: ASYNC110 the program tells nobody that it has begun
+            await asyncio.sleep(0.01)
+    state = Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}/stat")
+    assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"
+    async with house(tmp_path / "h") as here:
+        handover = Handover(
+            store=here.store,
+            bus=here.bus,
+            identity=here.identity,
+            tools=here.tools,
+            runner=here.runner,
+            outbox=here.outbox,
+        )
+        closed = heard(here, RunClosed, lambda event: event.channel == "a2a")
+        async with handover.open():
+            await closed
+        assert (await jobs.find(here.store, job.id)).status is State.LOST
+        assert "the app was ended while it ran" in here.server.requests[0].body["messages"][-1]["content"]
 
 
 async def test_from_a_command_a_program_is_waited_for(programs: Team) -> None:
