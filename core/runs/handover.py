@@ -114,6 +114,7 @@ class Handover:
                 self._emit(job, "end")
                 self._begin(self._wake(job))
             upkeep = asyncio.create_task(self._kept_up())
+            upkeep.add_done_callback(self._ended)  # a bug in it is logged
         try:
             yield self
             while self._tasks and not self.lasting:

@@ -106,7 +106,7 @@ async def begin(
         waited=waited,
         depth=depth,
         status=State.RUNNING,
-        run_id=new_id("run"),
+        run_id=new_id("run") if kind == "a2a" else "",  # a program's work is no run of ours
         parent_id=parent_id,
         created_at=at.isoformat(timespec="milliseconds"),
         deadline_at=(at + timedelta(seconds=life_s)).isoformat(timespec="milliseconds"),

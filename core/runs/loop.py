@@ -19,7 +19,7 @@ from core.runs.echo import REPEATS
 from core.runs.judge import Judge
 from core.runs.prose import recover
 from core.runs.request import CUT, Reply, ToolCall
-from core.runs.spoken import without_thinking
+from core.runs.spoken import is_planning, without_thinking
 from core.runs.stuck import CLOSING as STUCK_CLOSING
 from core.runs.stuck import Finding, Stuck
 from core.runs.turn import Call, Ending, Run, Status
@@ -38,6 +38,9 @@ CONTINUE = "[system note] Your answer was cut by its length limit. Go on exactly
 REPEATING = (
     "[system note] You were saying the same words over and over and were stopped there. Do not say them again: go on "
     "with what is new, or close."
+)
+PLANNED = (
+    "[system note] That was a plan, and nobody reads it. Write the answer itself, in the owner's language."
 )
 AFTER_THE_END = "not run: the turn was already over"
 
@@ -118,6 +121,13 @@ class Loop:
         """The answer as it is meant: no thinking aloud, and calls that were written as text are calls."""
         if (said := without_thinking(reply.text)) != reply.text.strip():
             reply = replace(reply, text=said)
+        if not self.decides and is_planning(reply.text):
+            await self.record(
+                "note", {"text": "a plan is no answer and reached nobody", "target": self.run.target}
+            )
+            if not reply.calls and self._empty < EMPTY_TWICE:
+                self._tell(PLANNED, reply.text)
+            reply = replace(reply, text="")
         if reply.calls or not offered:
             return reply
         known = {one["function"]["name"] for one in offered}
