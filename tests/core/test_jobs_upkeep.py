@@ -237,6 +237,19 @@ async def test_what_a_killed_command_left_running_counts_no_more(tmp_path: Path)
         assert five.here.server.requests == []  # who is to be woken is for the program that stays
 
 
+async def test_an_agent_at_work_can_be_stopped_and_its_run_ends(five: Team) -> None:
+    five.here.server.default = by_whom({"Ana": fault("hang")})
+    handed = await five.hand(background=True)
+    await five.here.server.arrived.wait()
+    woken = five.woken()
+    assert (await five.handover.cancel(handed.job.id)).status is State.CANCELLED
+    await woken
+    run = await five.here.store.one("select status from runs where id = ?", handed.job.run_id)
+    assert run is not None
+    assert run["status"] == "cancelled"
+    assert "it was stopped" in told(five)[-1]["content"]
+
+
 # What the owner hears
 
 
