@@ -125,12 +125,13 @@ async def _asked(ctx: Context, words: list[str] | tuple[str, ...], path: str) ->
         raise NotFound(f"{top} is no git repository.")
     only = [f":(literal){_inside(path, where, top)}"] if path else ["."]
     base = [program, "--no-pager", f"--git-dir={top / '.git'}", f"--work-tree={top}"]
-    named = await _git([*base, "config", "--name-only", "--list", "-z"], top)
-    if named.code:
+    # The names of all that it could run; 1 is git's word for none.
+    named = await _git([*base, "config", "--name-only", "-z", "--get-regexp", r"^(filter|diff)\."], top)
+    if named.code not in (0, 1):
         raise Unavailable(f"git cannot read this repository: {named.err.strip()[:300]}")
     off = _OFF | {one: "" for one in named.out.split("\0") if _RUNS.fullmatch(one)}
     off |= {one: "false" for one in off if one.lower().endswith(".required")}
-    if any("=" in one for one in off):
+    if "[... cut:" in named.out or any("=" in one for one in off):
         raise Unavailable("This repository's settings name programs in a way that cannot be switched off.")
     settings = [word for name, value in off.items() for word in ("-c", f"{name}={value}")]
     said = await _git([base[0], *settings, *base[1:], *words, "--", *only, *_HIDDEN], top)

@@ -110,6 +110,28 @@ async def test_nothing_that_a_repository_names_is_run(here: House, repository: P
     assert not (tmp_path / "sprung").exists()
 
 
+async def test_a_program_is_not_missed_among_many_settings(
+    here: House, repository: Path, tmp_path: Path
+) -> None:
+    trap = tmp_path / "trap"
+    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\ncat\n")
+    trap.chmod(0o755)
+    (repository / ".gitattributes").write_text("*.txt filter=x\n")
+    settings = repository / ".git" / "config"
+    branches = "".join(f'[branch "a-branch-with-a-long-name-{n}"]\n\tremote = origin\n' for n in range(2000))
+    half = len(branches) // 2
+    at = branches.index("[branch", half)
+    one = f'[filter "x"]\n\tclean = {trap}\n'
+    settings.write_text(settings.read_text() + branches[:at] + one + branches[at:])
+    (repository / "a.txt").write_text("three\n")
+    assert "+three" in await look(here, "git_diff")
+    filters = "".join(f'[filter "a-filter-with-a-long-name-{n}"]\n\tclean = {trap}\n' for n in range(2000))
+    settings.write_text(settings.read_text() + filters)
+    with pytest.raises(Unavailable, match="cannot be switched off"):
+        await look(here, "git_status")
+    assert not (tmp_path / "sprung").exists()
+
+
 async def test_a_folder_that_is_none_is_said_to_be_none(here: House, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no git repository"):
         await look(here, "git_status", project="default")
