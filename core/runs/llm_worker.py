@@ -114,6 +114,9 @@ class Completions:
         error = getattr(error, "original_exception", None) or error
         status = getattr(error, "status_code", None)
         text = f"{error} {getattr(error, 'body', '') or ''}"
+        headers = getattr(getattr(error, "response", None), "headers", None) or {}
+        headers = headers or getattr(error, "litellm_response_headers", None) or {}
+        pause = seconds(headers.get("retry-after"))
         names = {kind.__name__ for kind in type(error).__mro__}
         if "LiteLLMUnknownProvider" in names or "LLM Provider NOT provided" in text:
             kind = "not_found"
@@ -124,10 +127,9 @@ class Completions:
         else:
             # The library gives a lost connection the status of a server's fault.
             lost = bool(_causes(error) & {"APIConnectionError", "TransportError", "ClientConnectionError"})
-            kind = classify(status if isinstance(status, int) else None, text, connection=lost)
-        headers = getattr(getattr(error, "response", None), "headers", None) or {}
-        headers = headers or getattr(error, "litellm_response_headers", None) or {}
-        self._fail(ask, kind, str(error), seconds(headers.get("retry-after")))
+            code = status if isinstance(status, int) else None
+            kind = classify(code, text, connection=lost, retry_after_s=pause)
+        self._fail(ask, kind, str(error), pause)
 
     def _fail(self, ask: dict[str, Any], kind: str, words: str, retry_after_s: float | None) -> None:
         self._send(

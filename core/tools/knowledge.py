@@ -24,7 +24,7 @@ CORE = (
     tasks.list_tasks,
     tasks.complete_task,
 )
-FULL = (tasks.get_task, tasks.update_task, tasks.comment_task)
+FULL = (*memory.MORE, tasks.get_task, tasks.update_task, tasks.comment_task)
 
 
 @asynccontextmanager

@@ -87,7 +87,7 @@ async def test_an_unknown_model_is_a_floor_and_a_local_one_is_free(here: House) 
 
 
 async def test_what_counts_no_tokens_is_estimated_and_marked(here: House) -> None:
-    here.server.default = lambda body: Answer("x" * 4000, tokens=(0, 0))
+    here.server.default = lambda body: Answer("".join(f"{n:04}" for n in range(1000)), tokens=(0, 0))
     run = await here.runner.run(turn())
     assert run.cost_micros >= 10_000  # a thousand tokens of answer
     assert not run.priced

@@ -23,6 +23,7 @@ _STATUS = {
     "quota": (429, "You exceeded your current quota, please check your plan and billing details."),
     "concurrency": (429, "concurrency_limit_exceeded: too many requests at once."),
     "quota_minute": (429, "Quota exceeded for metric requests, limit: 10 per minute."),
+    "passing_quota": (429, "You exceeded your current quota. Please retry later."),
     "server": (500, "The server had an error."),
     "overloaded": (503, "The engine is currently overloaded."),
 }
@@ -36,6 +37,7 @@ class Answer:
     calls: Sequence[tuple[str, Any]] = ()
     fault: str = ""
     retry_after: float | None = None
+    code: Any = None  # of a fault; some providers write a number
     finish: str = ""
     tokens: tuple[int, int] = (11, 7)
     plain: bool = False  # answers plain JSON even when a stream was asked for
@@ -152,7 +154,7 @@ class OpenAIServer:
         if answer.fault in _STATUS:
             status, words = _STATUS[answer.fault]
             key = headers.get("authorization", "").removeprefix("Bearer ")
-            error = {"error": {"message": words.format(key=key), "type": answer.fault, "code": None}}
+            error = {"error": {"message": words.format(key=key), "type": answer.fault, "code": answer.code}}
             if answer.fault == "quota":
                 error["error"]["code"] = "insufficient_quota"
             more = {} if answer.retry_after is None else {"Retry-After": f"{answer.retry_after:g}"}
