@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -55,6 +56,16 @@ class Context:
     take: Callable[[Iterable[str]], list[str]] | None = None
 
 
+@lru_cache(maxsize=512)
+def _parameters(args: type[BaseModel]) -> dict[str, Any]:
+    """Made once: building them takes longer than everything else that a turn does with a tool."""
+    parameters = args.model_json_schema()
+    parameters.pop("title", None)
+    for value in parameters.get("properties", {}).values():
+        value.pop("title", None)
+    return parameters
+
+
 Handler = Callable[[Any, Context], Awaitable[str]]
 
 
@@ -74,14 +85,10 @@ class Tool:
     effect_of: Callable[[Any, Context], Awaitable[Effect]] | None = None
 
     def schema(self) -> dict[str, Any]:
-        """The function in the chat-completions form."""
-        parameters = self.args.model_json_schema()
-        parameters.pop("title", None)
-        for value in parameters.get("properties", {}).values():
-            value.pop("title", None)
+        """The function in the chat-completions form; its parameters are shared, so nobody changes them in place."""
         return {
             "type": "function",
-            "function": {"name": self.name, "description": self.about, "parameters": parameters},
+            "function": {"name": self.name, "description": self.about, "parameters": _parameters(self.args)},
         }
 
 
