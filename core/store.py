@@ -70,7 +70,8 @@ class Store:
     async def open(cls, path: Path) -> AsyncIterator["Store"]:
         """The database at `path`, created or migrated first. The folder must exist."""
         fresh = not path.exists()
-        db = await _Connection(lambda: sqlite3.connect(path, isolation_level=None), iter_chunk_size=64)
+        db = _Connection(lambda: sqlite3.connect(path, isolation_level=None), iter_chunk_size=64)
+        await db
         try:
             db.row_factory = sqlite3.Row
             if fresh:

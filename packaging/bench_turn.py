@@ -76,14 +76,17 @@ async def _turns(root: Path) -> tuple[list[float], float, float]:
         app.tools.add(look)
         writes = 0
         store: Any = app.store
-        for name in ("transaction", "run", "together"):
 
-            def counted(*args: Any, given: Callable[..., Any] = getattr(store, name)) -> Any:
+        def counting(given: Callable[..., Any]) -> Callable[..., Any]:
+            def counted(*args: Any) -> Any:
                 nonlocal writes
                 writes += 1
                 return given(*args)
 
-            setattr(store, name, counted)
+            return counted
+
+        for name in ("transaction", "run", "together"):
+            setattr(store, name, counting(getattr(store, name)))
         times: list[float] = []
         cpu = 0.0
         for number in range(TURNS + WARM_UP):

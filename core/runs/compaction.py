@@ -93,7 +93,9 @@ def told(lines: Sequence[Line], summary: Summary | None, *, unread: int = 0) -> 
     if too_long([*first, *rest]):
         # No summary reaches this far yet.
         _, middle, rest = split([*first, *rest])
-        between = "\n\n".join(filter(None, (between, GAP.format(lines=len(middle) + unread) if middle else "")))
+        between = "\n\n".join(
+            filter(None, (between, GAP.format(lines=len(middle) + unread) if middle else ""))
+        )
     return [
         *(Message(one.role, _short(one.text)) for one in first),
         *([Message("user", between)] if between else []),

@@ -76,7 +76,12 @@ def _rate(found: Any) -> _Rate | None:
     """The two prices of a model that has the same ones for everybody, at any hour and length; else None."""
     prices = found.model_price
     into, out, each = prices.input_mtok, prices.output_mtok, getattr(prices, "requests_kcount", None)
-    if found.model.prices is prices and each is None and isinstance(into, Decimal) and isinstance(out, Decimal):
+    if (
+        found.model.prices is prices
+        and each is None
+        and isinstance(into, Decimal)
+        and isinstance(out, Decimal)
+    ):
         return _Rate(into, out)  # dollars a million tokens are micros a token
     return None
 

@@ -70,9 +70,12 @@ async def conversation(store: Store, thread: str, run_id: str) -> list[Message]:
         (f"{_BEFORE} and id > {_SUMMED} order by id desc limit ?3", (thread, run_id, MAX_LINES + 1)),
         (f"select count(*) as lines from ({_BEFORE} and id > {_SUMMED})", (thread, run_id)),
     )
-    begun = [_line(row) for row in first]
-    rest = [_line(row) for row in reversed(last) if row["id"] not in {one.id for one in begun}]
-    return compaction.told([*begun, *rest], _summary(kept), unread=counted[0]["lines"] - len(last))
+    begun, ends = [_line(row) for row in first], [_line(row) for row in reversed(last)]
+    summary = _summary(kept)
+    covered = summary.last_id if summary else 0
+    apart = [one for one in begun if one not in ends]  # the first ones, where the latest do not reach them
+    unread = counted[0]["lines"] - len(ends) - sum(one.id > covered for one in apart)
+    return compaction.told([*begun, *(one for one in ends if one not in begun)], summary, unread=unread)
 
 
 async def shown(store: Store, thread: str) -> dict[str, Any]:
