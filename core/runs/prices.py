@@ -89,4 +89,6 @@ def _rate(found: Any) -> _Rate | None:
 def _load() -> Any:
     import genai_prices
 
+    # The library reads its table at the first price, and that would be on the loop.
+    genai_prices.calc_price(genai_prices.Usage(input_tokens=1), model_ref="gpt-4o", provider_id="openai")
     return genai_prices

@@ -47,7 +47,7 @@ from core.runs.summaries import Summaries
 from core.runs.turn import Attachment, Message, Run, Status, Turn
 from core.store import Store
 from core.texts import t
-from core.tool import Context, Tool
+from core.tool import Context, Tool, described
 
 if TYPE_CHECKING:
     from core.outbox import Outbox
@@ -200,7 +200,9 @@ class Runner:
         if turn.sealed:
             # Its tools only write down a decision: whoever asked acts on it, under the contact's posture.
             policy = Policy("total", frozenset(), can_ask=False)
-        shelf = Shelf(self._offered(turn), self._more(turn), risk=policy.rating is not None)
+        offered = self._offered(turn)
+        await described(offered)
+        shelf = Shelf(offered, self._more(turn), risk=policy.rating is not None)
         root = await projects.root(self._store, self._home, turn.project_id)
         place = Place(self._home, Path.home(), root, root)
         told = await known(
