@@ -201,6 +201,10 @@ def starts(runs: int, *, quiet: bool) -> dict[str, Any]:
 def told_turn(turn: dict[str, float]) -> None:
     print(f"\na turn beside its model, {turn['writes']:.0f} durable writes, milliseconds:")
     print(f"median {turn['median_ms']:.1f}, p95 {turn['p95_ms']:.1f}, processor {turn['cpu_ms']:.1f}")
+    print(
+        f"with every part and tool: median {turn['whole_median_ms']:.1f}, p95 {turn['whole_p95_ms']:.1f}, "
+        f"processor {turn['whole_cpu_ms']:.1f}"
+    )
     print(f"the bare writes alone: median {turn['bare_median_ms']:.1f}, p95 {turn['bare_p95_ms']:.1f}")
     base_ms = statistics.median(bare()[0] for _ in range(5))
     print(f"median beside a bare interpreter's start of {base_ms:.0f} ms: {turn['median_ms'] / base_ms:.2f}x")
