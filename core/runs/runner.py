@@ -29,6 +29,7 @@ from core.identity import IdentityFile
 from core.paths import Home
 from core.runs import budget, history, prompt, quota, retry, summaries
 from core.runs.attempts import Attempts, Desk
+from core.runs.classifier import classified
 from core.runs.credentials import Place
 from core.runs.dispatch import Ask, Dispatch
 from core.runs.gate import Policy, policy_of
@@ -184,6 +185,10 @@ class Runner:
         turn, settings, lang = run.turn, self._config.now.super_agent, self._identity.language
         before = await self._before(run)
         plan = await self.router.plan(turn, lang, context_chars=sum(len(one.text) for one in before))
+        record = partial(history.step, self._store, run.id)
+        plan = await classified(
+            run, plan, desk=self._desk, settings=self._config.now, record=record, lang=lang
+        )
         run.target = plan.primary
         await history.selected(self._store, run.id, run.target, plan.selected_by)
         where: dict[str, Any] = {"run_id": run.id, "project_id": turn.project_id}
@@ -214,7 +219,6 @@ class Runner:
             root=root,
             before=before,
         )
-        record = partial(history.step, self._store, run.id)
         asking = Attempts(
             run=run,
             plan=plan,

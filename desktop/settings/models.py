@@ -11,7 +11,7 @@ from desktop import pieces
 from desktop.settings.editors import Choice, Line, Secret, Suggested
 from desktop.settings.form import Form, Row
 from desktop.settings.plain import Now, Set, under
-from desktop.settings.routing import Explain, Route, StandIns
+from desktop.settings.routing import Explain, Route, StandIns, Weighed
 from desktop.settings.screen import Page, Trial
 from desktop.slots import slot
 from desktop.words import Words
@@ -85,6 +85,8 @@ class ModelsPage(Page):
         self.card(self.enabled, self.model, self.trial)
         self.stand_ins = StandIns(words, tuple(offered), now=now, change=change)
         self.card(self.stand_ins, title="settings.fallback", help="settings.fallback.help")
+        self.weighed = Weighed(words, tuple(offered), now=now, change=change)
+        self.card(self.weighed, title="settings.classifier", help="settings.classifier.help")
         self.route = Route(words, explain)
         self.card(self.route)
         self.providers: dict[str, Provider] = {}
@@ -120,6 +122,7 @@ class ModelsPage(Page):
         self.enabled.take(settings.super_agent)
         self.model.put(settings.super_agent.model)
         self.stand_ins.refresh()
+        self.weighed.refresh()
         if self.isVisible():
             self.route.look()
         wanted = set(settings.engines)
