@@ -1,6 +1,8 @@
 """What every test shares: the loop is asyncio's, and nobody's real home is ever touched."""
 
+import gc
 import os
+from collections.abc import Iterator
 
 import pytest
 
@@ -9,9 +11,19 @@ os.environ.setdefault(
 )  # before Qt is imported; a display of one's own may be named
 
 
+gc.disable()  # collected below, in Qt's thread, as the application does it
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def _collected() -> Iterator[None]:
+    """A window's garbage is destroyed in the thread that made it, and not in a later test's."""
+    yield
+    gc.collect(2 if gc.get_count()[2] > 25 else 1)
 
 
 @pytest.fixture(autouse=True)
