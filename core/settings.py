@@ -277,6 +277,12 @@ class Classifier(Section):
     high: Pin = ""
 
 
+class Memory(Section):
+    """`embeddings` is the exact model that facts are compared by in meaning; empty: by their words alone."""
+
+    embeddings: Pin = ""
+
+
 class LlmRouting(Section):
     """`fallback` is written as "provider:model" or as {"providerID", "modelID"}: exact pairs, each once."""
 
@@ -321,5 +327,6 @@ class Settings(Section):
     phone: Phone = Phone()
     whatsapp: WhatsApp = WhatsApp()
     mcp: Mcp = Mcp()
+    memory: Memory = Memory()
     budgets: Budgets = Budgets()
     desktop: Desktop = Desktop()

@@ -161,6 +161,7 @@ class Router:
                 "super_agent.judge.model": agent.judge.model,
                 "small_model": settings.small_model,
                 f"{complexity.SETTING}.model": settings.llm_routing.classifier.model,
+                "memory.embeddings": settings.memory.embeddings,
             },
             "rules": [
                 {"model": rule.model, "when": rule.when.model_dump(exclude_defaults=True)}

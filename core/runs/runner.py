@@ -218,7 +218,10 @@ class Runner:
             home=self._home,
             root=root,
             before=before,
+            run=run,
         )
+        if told.recalled is not None:
+            await record("memory", told.recalled)
         asking = Attempts(
             run=run,
             plan=plan,
