@@ -6,6 +6,7 @@ SQLite's locks. The journal mode is set once, at creation, and only read after t
 
 import asyncio
 import sqlite3
+import threading
 import time
 import uuid
 from collections.abc import AsyncIterator, Sequence
@@ -38,15 +39,20 @@ class _Connection(aiosqlite.Connection):
     """A trip to the connection's thread costs more than most statements: here several of them make one."""
 
     async def write(self, statements: Sequence[Statement]) -> None:
-        await self._execute(self._write, statements)  # type: ignore[no-untyped-call]
+        given_up = threading.Event()
+        try:
+            await self._execute(self._write, statements, given_up)  # type: ignore[no-untyped-call]
+        except asyncio.CancelledError:
+            given_up.set()
+            raise
 
-    def _write(self, statements: Sequence[Statement]) -> None:
+    def _write(self, statements: Sequence[Statement], given_up: threading.Event) -> None:
         db = self._conn
         db.execute("begin immediate")
         try:
             for sql, values in statements:
                 db.execute(sql, values)
-            db.execute("commit")
+            db.execute("rollback" if given_up.is_set() else "commit")
         except BaseException:
             db.rollback()
             raise
@@ -142,7 +148,7 @@ class Store:
             return cursor.rowcount
 
     async def together(self, *statements: Statement) -> None:
-        """Statements that are known beforehand, committed as one: all of them or none."""
+        """Statements that are known beforehand, committed as one: all or none. Cancelled before that is none."""
         async with self._writing:
             await self._db.write(statements)
 

@@ -83,6 +83,8 @@ class Embeddings:
             return
         waiting = [one for one in await self._vectors.missing(model) if not self._leaves(self._source(one))]
         try:
+            if waiting:
+                await self._models.configured(model)
             for start in range(0, len(waiting), BATCH):
                 if self.model != model:
                     return

@@ -25,6 +25,7 @@ CORE = (
     tasks.list_tasks,
     tasks.complete_task,
 )
+CALM_S = 5.0
 FULL = (tasks.get_task, tasks.update_task, tasks.comment_task)
 
 
@@ -74,6 +75,8 @@ async def _kept_fresh(app: "App", index: Index, meanings: Embeddings) -> AsyncIt
 
     async def understand() -> None:
         while await facts.wait():
+            # Several facts make one request, and a command that only opens the app for a moment makes none.
+            await asyncio.sleep(CALM_S)
             facts.clear()
             await meanings.catch_up()
 

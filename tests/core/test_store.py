@@ -45,6 +45,21 @@ async def test_statements_together_wait_for_a_transaction_and_do_not_join_it(tmp
         assert await _targets(store) == ["b"]
 
 
+async def test_statements_that_nobody_waits_for_any_more_are_not_kept(tmp_path: Path) -> None:
+    async with Store.open(tmp_path / "apx.db") as store:
+        held = asyncio.create_task(store.all("with recursive n(x) as (select 1 union all select x + 1 from n"
+                                             " where x < 300000) select count(*) from n"))  # fmt: skip
+        writing = asyncio.create_task(store.together((INSERT, ("a", "1"))))
+        await asyncio.sleep(0)
+        writing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await writing
+        await held
+        assert await _targets(store) == []
+        await store.together((INSERT, ("b", "2")))
+        assert await _targets(store) == ["b"]
+
+
 async def test_several_questions_are_answered_in_their_order(tmp_path: Path) -> None:
     async with Store.open(tmp_path / "apx.db") as store:
         await store.run(INSERT, "a", "1")
