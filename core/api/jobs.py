@@ -1,9 +1,6 @@
-"""Work between agents over HTTP: hand some over, and look at what runs. A job cannot be changed from here.
+"""Work between agents over HTTP: hand some over, look at what runs, stop it."""
 
-To stop one, cancel the run that it opened (`run_id`).
-"""
-
-from typing import Annotated
+from typing import Annotated, cast
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -55,6 +52,12 @@ async def one(job_id: str, app: Apx) -> Response:
     return reply((await jobs.find(app.store, job_id)).shown())
 
 
+@router.post("/jobs/{job_id}/cancel")
+async def cancel(job_id: str, app: Apx, _: Owner) -> Response:
+    """Stop a job that goes on; whoever asked for it is woken and told that it is not done."""
+    return reply((await _handover(app).cancel(job_id)).shown(), 202)
+
+
 @router.get("/at-work")
 async def at_work(app: Apx) -> Response:
     """The agents at work now, and below each what it has handed on."""
@@ -93,9 +96,7 @@ async def _send(app: App, project_id: str | None, letter: Letter) -> Response:
         thread = peers.thread(to.project_id, sender.address, to.address, name)
         await left_in(app.store, thread, "a2a", sender.address, letter.body)
         return reply({"state": "left", "from": sender.address, "to": to.address, "thread": thread}, 201)
-    if Handover not in app.services:
-        raise Unavailable("No agents can be reached from this program.")
-    handed = await app.services[Handover].hand(
+    handed = await _handover(app).hand(
         Order(sender=sender, to=to, text=letter.body, thread=name, depth=letter.depth)
     )
     if handed.state == "refused":
@@ -103,3 +104,9 @@ async def _send(app: App, project_id: str | None, letter: Letter) -> Response:
     job = handed.job
     said = {"state": handed.state, "text": handed.text, "from": sender.address, "to": to.address}
     return reply(said | ({"thread": job.thread, "job_id": job.id, "status": str(job.status)} if job else {}))
+
+
+def _handover(app: App) -> Handover:
+    if Handover not in app.services:
+        raise Unavailable("No agents can be reached from this program.")
+    return cast(Handover, app.services[Handover])

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from core import projects
+from core.errors import NotFound
 from core.events import BackgroundJob, Bus
 from core.identity import IdentityFile
 from core.runs import history, jobs, peers, wording
@@ -92,6 +93,7 @@ class Handover:
         self._opening = asyncio.Lock()
         self._threads: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._working: dict[str, asyncio.Task[None]] = {}
         self._closing = False
 
     @asynccontextmanager
@@ -134,6 +136,15 @@ class Handover:
             return Handed("running", wording.running(job), job)
         return await self._wait(job, task)
 
+    async def cancel(self, id: str) -> Job:
+        """Stop a job, also one that waits for its turn in its thread; whoever asked is told that it is not done."""
+        job = await jobs.find(self._store, id)
+        if (task := self._working.get(id)) is None:
+            raise NotFound(f"{id} is not at work any more: {job.status}.")
+        task.cancel()
+        await asyncio.wait([task])
+        return await jobs.find(self._store, id)
+
     async def _start(self, order: Order) -> "Handed | tuple[Job, asyncio.Task[None]]":
         async with self._opening:
             if not order.followup and (same := await self._same(order)):
@@ -141,7 +152,9 @@ class Handover:
             if (refused := await self._full(order.sender)) is not None:
                 return refused
             job = await self._open(order)
-        return job, self._begin(self._work(job, order))
+        task = self._working[job.id] = self._begin(self._work(job, order))
+        task.add_done_callback(lambda _: self._working.pop(job.id, None))
+        return job, task
 
     async def _same(self, order: Order) -> Job | None:
         rows = await jobs.recent(

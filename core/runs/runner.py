@@ -94,8 +94,8 @@ class Runner:
         self.spending = Spending(store, config, self._zone)
         self.router = Router(config, store, self.quota, self.circuits)
         self.patience = retry.Patience()
-        self._desk = Desk(models, self.router, self.quota, self.circuits, self.spending)
-        self.summaries = Summaries(store, bus, self._desk, lambda: identity.language)
+        self.desk = Desk(models, self.router, self.quota, self.circuits, self.spending)
+        self.summaries = Summaries(store, bus, self.desk, lambda: identity.language)
         self._services = {} if services is None else services
         self._active: dict[str, _Active] = {}
 
@@ -216,7 +216,7 @@ class Runner:
         asking = Attempts(
             run=run,
             plan=plan,
-            desk=self._desk,
+            desk=self.desk,
             say=lambda piece: None if turn.sealed else self._bus.emit(Said(text=piece, **where)),
             record=record,
             failed=lambda target, error: self._bus.emit(
@@ -236,7 +236,7 @@ class Runner:
 
         judge = Judge(
             settings=settings.judge,
-            desk=self._desk,
+            desk=self.desk,
             run=run,
             record=record,
             emit=emit,

@@ -15,6 +15,7 @@ from core.events import Bus, ThreadCompacted
 from core.runs import auxiliary, compaction
 from core.runs.attempts import Desk
 from core.runs.compaction import FIRST, Line, Summary
+from core.runs.history import came_with
 from core.runs.selection import unattended
 from core.runs.spoken import without_thinking
 from core.runs.turn import Message, Run, Turn
@@ -29,10 +30,10 @@ TRY_AGAIN_AFTER = 10  # lines, when a summary was refused
 async def lines(store: Store, thread: str) -> list[Line]:
     """All that was said in a thread, oldest first."""
     rows = await store.all(
-        "select id, role, text from messages where thread = ? and role in ('user', 'assistant') order by id",
+        "select id, role, text, meta from messages where thread = ? and role in ('user', 'assistant') order by id",
         thread,
     )
-    return [Line(row["id"], row["role"], row["text"]) for row in rows]
+    return [Line(row["id"], row["role"], row["text"], came_with(row)) for row in rows]
 
 
 async def latest(store: Store, thread: str) -> Summary | None:
