@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop import pieces, theme
 from desktop.flow import Wrap
@@ -48,16 +48,27 @@ class Option(Button):
         self.whole = text
         self.setProperty("option", True)
         self.setCheckable(True)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.clicked.connect(lambda: press())
 
+    def minimumSizeHint(self) -> QSize:
+        return QSize(60, super().minimumSizeHint().height())
+
     def fit(self, width: int) -> None:
-        """As much of the text as there is room for; all of it is the tooltip."""
-        metrics = self.fontMetrics()
-        shown = metrics.elidedText(self.whole, Qt.TextElideMode.ElideRight, max(60, width - 32))
-        self.setText(shown.replace("&", "&&"))  # an ampersand is no shortcut
+        """All of the text, on as many lines as it needs."""
+        metrics, room = self.fontMetrics(), max(60, width - 34)
+        lines = [""]
+        for word in self.whole.split():
+            longer = f"{lines[-1]} {word}".strip()
+            if metrics.horizontalAdvance(longer) <= room or not lines[-1]:
+                lines[-1] = longer
+            else:
+                lines.append(word)
+        shown = [metrics.elidedText(one, Qt.TextElideMode.ElideRight, room) for one in lines]
+        self.setText("\n".join(shown).replace("&", "&&"))  # an ampersand is no shortcut
+        pieces.put(self, "lines", len(shown) > 1)
         pieces.name(self, self.whole)
-        self.setToolTip(self.whole if shown != self.whole else "")
 
 
 class Asks(QWidget):
@@ -136,13 +147,15 @@ class QuestionsRow(Row):
             self.card.column.addLayout(pieces.row(self.button, 1))
         else:
             self.asks[0].row.addWidget(self.button)
-        self.said = QFrame()
-        self.said.setProperty("own", True)
+        self.said = QWidget()
         inside = QHBoxLayout(self.said)
-        inside.setContentsMargins(12, 8, 12, 8)
-        self.given = pieces.label(wrap=True)
+        inside.setContentsMargins(0, 0, 0, 0)
+        inside.setSpacing(8)
+        self.mark = QLabel()
+        self.given = pieces.label(role="strong", wrap=True)
         self.given.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        inside.addWidget(self.given)
+        inside.addWidget(self.mark, 0, Qt.AlignmentFlag.AlignTop)
+        inside.addWidget(self.given, 1)
         self.card.column.addWidget(self.said)
         self.card.setMaximumWidth(WIDEST)
         outside = QHBoxLayout(self)
@@ -158,6 +171,7 @@ class QuestionsRow(Row):
         tone = "warn" if waits else "accent" if asking.answer else ""
         self.chip.say(said(key), tone)
         self.card.tone("warn" if waits else "")
+        self.mark.setPixmap(theme.icon("check", "accent").pixmap(QSize(18, 18)))
         self.given.setText(asking.answer or "")
         self.said.setVisible(bool(asking.answer))
         for one in self.asks:
@@ -169,9 +183,9 @@ class QuestionsRow(Row):
             one.field.setVisible(waits)
             one.hint.setVisible(waits and one.asked.multiple and bool(one.options))
             for option in one.options:
-                # The answers stay to be read; what was pressed stays marked.
+                # What nobody answered stays to be read.
                 option.setEnabled(waits)
-                option.setVisible(waits or option.isChecked() or not asking.answer)
+                option.setVisible(not asking.answer)
         self.button.setText(said("ask.send"))
         self.button.setVisible(waits)
         self._ready()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from core.errors import ApxError
@@ -19,7 +20,8 @@ from desktop.words import Words
 FACE = 22
 INDENT = 26
 TALLEST = 172
-SMALL_TALLEST = 104
+SMALL_TALLEST = 66
+ROOMY = 560  # narrower, the tooltip says whether somebody waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +107,13 @@ class Workers(QObject):
 class Line(QFrame):
     """One agent at work."""
 
-    def __init__(self, one: Working, depth: int, workers: Workers, words: Words, *, small: bool) -> None:
+    def __init__(self, one: Working, depth: int, workers: Workers, words: Words) -> None:
         super().__init__()
-        self.one, self._words, self._small = one, words, small
+        self.one, self._words = one, words
         self.face = QLabel()
         self.face.setFixedSize(FACE, FACE)
         self.face.setPixmap(blobs.pixmap(one.icon, FACE, "working", self.devicePixelRatioF()))
-        self.who = Elided(one.who, "strong")
-        most = 110 if small else 200
-        self.who.setFixedWidth(min(most, self.who.sizeHint().width()))
+        self.who = pieces.short(Elided(one.who, "strong"), 200)
         self.what = Elided(one.what, "small")
         self.how = Chip()
         self.since = pieces.label(role="small")
@@ -134,8 +134,12 @@ class Line(QFrame):
         line.addWidget(self.what, 1)
         for widget in (self.fold, self.how, self.since, self.end):
             line.addWidget(widget)
-        self.how.setVisible(not small)
         self.retitle()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.how.setVisible(self.width() >= ROOMY)
+        pieces.short(self.who, max(80, min(200, self.width() // 4)))
 
     def retitle(self) -> None:
         said, one = self._words, self.one
@@ -144,7 +148,9 @@ class Line(QFrame):
         pieces.name(self.fold, said("work.below", n=one.count - 1), tip=True)
         pieces.name(self.end, said("work.stop", who=one.who), tip=True)
         self.setAccessibleName(said("work.line", who=one.who, asked_by=one.asked_by, what=one.what))
-        self.who.setToolTip(said("work.line", who=one.who, asked_by=one.asked_by, what=one.what))
+        self.setToolTip(
+            f"{said('work.line', who=one.who, asked_by=one.asked_by, what=one.what)}\n{self.how.text()}"
+        )
         self.tick()
 
     def tick(self) -> None:
@@ -214,7 +220,7 @@ class Strip(QWidget):
             self._clock.stop()
 
     def _add(self, one: Working, depth: int) -> None:
-        line = Line(one, min(depth, 3), self._workers, self._words, small=self._small)
+        line = Line(one, min(depth, 3), self._workers, self._words)
         self.lines.append(line)
         self.column.addWidget(line)
         if one.job_id in self._workers.opened:

@@ -62,9 +62,9 @@ class Chip(QFrame):
         self.look.setAlignment(Qt.AlignmentFlag.AlignCenter)
         look = thumbnails.of_data(picture.data, THUMB, self.devicePixelRatioF())
         self.look.setPixmap(theme.icon("image", "muted").pixmap(QSize(20, 20)) if look.isNull() else look)
-        self.name = pieces.Elided(picture.name, "small")
-        most = SMALL_NAME_WIDTH if small else NAME_WIDTH
-        self.name.setFixedWidth(min(most, self.name.sizeHint().width()))
+        self.name = pieces.short(
+            pieces.Elided(picture.name, "small"), SMALL_NAME_WIDTH if small else NAME_WIDTH
+        )
         self.leave = pieces.button("quiet", "close", leave)
         self.leave.setIconSize(QSize(14, 14))
         self.leave.setFixedSize(26, 26)

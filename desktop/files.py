@@ -99,15 +99,17 @@ class Shown(Press):
             line.setContentsMargins(12, 8, 12, 8)
             self.picture.setPixmap(theme.icon("image", "muted").pixmap(QSize(20, 20)))
             told = pieces.row(self.picture, gap=8)
-            name = pieces.Elided(file.name, "small")
-            name.setFixedWidth(min(200, name.sizeHint().width()))
-            told.addWidget(name)
+            told.addWidget(pieces.short(pieces.Elided(file.name, "small"), 200))
             told.addWidget(pieces.label(words("file.gone"), "small"))
             line.addLayout(told)
             self.setCursor(Qt.CursorShape.ArrowCursor)
             self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         else:
             self.picture.setPixmap(small)
+            if room == AMONG:  # tiles of one size
+                self.picture.setFixedSize(room)
+                self.picture.setAlignment(Qt.AlignmentFlag.AlignCenter)
+                self.picture.setProperty("tile", True)
             line.addWidget(self.picture)
             self.clicked.connect(self._open)
             self.setToolTip(file.name)
@@ -118,6 +120,21 @@ class Shown(Press):
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.file.path)))
 
 
+class Tiles(Wrap):
+    """Several pictures, up to four side by side where there is room."""
+
+    ACROSS, GAP = 4, 8
+
+    def __init__(self, shown: Sequence[Shown]) -> None:
+        super().__init__(*shown, gap=self.GAP)
+        self._shown = shown
+
+    def sizeHint(self) -> QSize:
+        each = max(one.sizeHint().width() for one in self._shown) + self.GAP
+        width = min(len(self._shown), self.ACROSS) * each - self.GAP
+        return QSize(width, self.heightForWidth(width))
+
+
 class PicturedRow(OwnerRow):
     """The owner's words with the pictures that went with them."""
 
@@ -125,7 +142,7 @@ class PicturedRow(OwnerRow):
         files: Sequence[File] = self.entry.files
         room = ALONE if len(files) == 1 else AMONG
         self.shown = [Shown(file, room, self.words) for file in files]
-        self.pictures = Wrap(*self.shown, gap=8) if len(files) > 1 else self.shown[0]
+        self.pictures = Tiles(self.shown) if len(files) > 1 else self.shown[0]
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 4, 0, 0)
         column.setSpacing(0)
@@ -136,13 +153,6 @@ class PicturedRow(OwnerRow):
             right.addWidget(widget)
             column.addLayout(right)
         balloon.setVisible(bool(self.entry.text))
-
-    def _fit(self) -> None:
-        super()._fit()
-        if len(self.shown) > 1:
-            each = AMONG.width() + 2 + 8
-            across = max(1, min(len(self.shown), 4, (self.width() + 8) // each))
-            self.pictures.setFixedWidth(across * each - 8)
 
 
 def size_text(size: int) -> str:

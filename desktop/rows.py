@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QApplication,
     QFrame,
     QHBoxLayout,
+    QLabel,
     QMenu,
     QSizePolicy,
     QTextBrowser,
@@ -135,12 +136,35 @@ class Row(QWidget):
         menu.popup(self.mapToGlobal(point))  # type: ignore[call-overload]
 
 
+class Told(QLabel):
+    """The owner's words: as wide as their longest line where there is room, and never the reason for more of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._widest = 0
+
+    def setText(self, text: str) -> None:
+        super().setText(text)
+        metrics = self.fontMetrics()
+        self._widest = max((metrics.horizontalAdvance(one) for one in text[:2000].split("\n")), default=0)
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        width = max(16, min(self._widest + 4, self.maximumWidth()))
+        return QSize(width, self.heightForWidth(width))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(16, self.fontMetrics().height())
+
+
 class OwnerRow(Row):
     """The owner's words, right, on the soft accent."""
 
     def build(self) -> None:
-        self.text = pieces.label(wrap=True)
-        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.text = Told()
         balloon = QFrame()
         balloon.setProperty("own", True)
         inside = QHBoxLayout(balloon)
@@ -158,20 +182,10 @@ class OwnerRow(Row):
     def show_entry(self) -> None:
         text = self.entry.text
         self.text.setText(text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + "…")
-        metrics = self.text.fontMetrics()
-        self._widest = max((metrics.horizontalAdvance(one) for one in text[:2000].split("\n")), default=0)
-        self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        # A wrapping label would otherwise be narrower than one line of it needs.
-        room = min(OWN_WIDTH, int(self.width() * 0.86))
-        width = max(16, min(self._widest + 4, room))
-        if width != self.text.width():
-            self.text.setFixedWidth(width)
+        self.text.setMaximumWidth(max(16, min(OWN_WIDTH, int(self.width() * 0.86))))
 
 
 class AgentRow(Row):

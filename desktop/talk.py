@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from desktop import pieces
 from desktop.at_work import Strip, Workers
@@ -152,8 +152,10 @@ class ChatScreen(Screen):
         self.new = pieces.button("quiet", "plus", self._conversations.begin)
         # What the conversation is called stands where other screens have their name.
         self.heading = pieces.Elided(role="title")
+        self.heading.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
+        self.heading.setMinimumWidth(60)
         self.title.hide()
-        self.bar.insertWidget(1, self.heading, 4)
+        self.bar.insertWidget(1, self.heading)
         self._search: Search | None = None
         self.glass = pieces.button("quiet", "search", self.open_search)
         self.bar.addWidget(self.new)
