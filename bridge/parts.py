@@ -9,11 +9,14 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
+from bridge.doctor import phone_checks
 from bridge.handset import Handset
 from bridge.owner_questions import Questions
 from bridge.owner_telegram import OwnerTelegram
 from bridge.rounds import Rounds
 from bridge.tools import TOOLS
+from bridge.watcher import Watcher
+from core.api.doctor import Checks
 from core.api.server import serve
 from core.app import App, Part
 from core.channels.approvals import approvals
@@ -36,12 +39,13 @@ async def phone(app: App) -> AsyncIterator[None]:
             await stack.enter_async_context(OwnerTelegram(app, chats, questions).open())
         rounds = await stack.enter_async_context(Rounds.open(app, app.services[Handset], questions))
         app.services[Rounds] = rounds
+        app.services[Watcher] = await stack.enter_async_context(Watcher.open(app, app.services[Handset]))
         # Delivering takes the phone, which may be far away: nobody waits for it.
         resuming = asyncio.create_task(questions.resume(), name="answers of an earlier start")
         try:
             yield
         finally:
-            del app.services[Rounds]
+            del app.services[Rounds], app.services[Watcher]
             resuming.cancel()
             with suppress(asyncio.CancelledError):
                 await resuming
@@ -63,6 +67,7 @@ async def _reached(app: App) -> AsyncIterator[Questions]:
         stack.callback(app.tools.add(*TOOLS))
         app.services |= {Handset: handset, Questions: questions}
         app.routers += [_routes, _contact_routes]
+        app.services.setdefault(Checks, Checks()).more.append(phone_checks)
         yield questions
 
 
