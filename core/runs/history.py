@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 from core.errors import Invalid, NotFound
-from core.runs.turn import Message, Run, Status, Turn
+from core.runs.turn import Attachment, Message, Run, Status, Turn
 from core.store import Statement, Store, new_id, now
 
 
@@ -51,12 +52,30 @@ async def begin(store: Store, turn: Turn, parent_id: str | None = None) -> Run:
         ),
     )
     asked: Statement = (
-        "insert into messages (thread, channel, author, role, text, run_id, at)"
-        " values (?, ?, ?, 'user', ?, ?, ?)",
-        (turn.thread, turn.channel, turn.sender, turn.text, run.id, now()),
+        "insert into messages (thread, channel, author, role, text, run_id, at, meta)"
+        " values (?, ?, ?, 'user', ?, ?, ?, ?)",
+        (turn.thread, turn.channel, turn.sender, turn.text, run.id, now(), _with(turn)),
     )
-    await store.together(opened, *([] if turn.sealed else [asked]))
+    brought: list[Statement] = [
+        ("update media set run_id = ? where id = ? and run_id is null", (run.id, file.media_id))
+        for file in turn.attachments
+    ]
+    await store.together(opened, *([] if turn.sealed else [asked]), *brought)
     return run
+
+
+def _with(turn: Turn) -> str:
+    """What is kept beside a question: the files that came with it."""
+    files = [asdict(one) | {"path": str(one.path)} for one in turn.attachments]
+    return json.dumps({"files": files} if files else {}, ensure_ascii=False)
+
+
+def came_with(row: sqlite3.Row) -> tuple[Attachment, ...]:
+    """The files that came with the question of a row; those of an answer are the owner's, not the model's."""
+    if row["role"] != "user" or row["meta"] == "{}":
+        return ()
+    files = json.loads(row["meta"]).get("files") or ()
+    return tuple(Attachment(**one | {"path": Path(one["path"])}) for one in files if "path" in one)
 
 
 async def close(store: Store, run: Run, *, author: str = "agent") -> None:

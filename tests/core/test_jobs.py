@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core import agents
-from core.errors import Invalid
+from core.errors import Invalid, Refused
 from core.events import BackgroundJob, RunClosed, RunStarted
 from core.runs import history, jobs, peers
 from core.runs.handover import Handover, Order
@@ -399,6 +399,22 @@ async def test_who_is_at_work_is_listed_with_the_chain_below(five: Team) -> None
     assert (root["agent"], root["name"], root["from"], root["waited"]) == ("ana", "Ana", SUPER, False)
     assert root["icon"]
     assert [(one["agent"], one["below"]) for one in root["below"]] == [("bob", [])]
+
+
+async def test_a_job_can_be_stopped_also_one_that_waits_for_its_turn(five: Team) -> None:
+    five.here.server.default = lambda body: fault("hang")
+    first = await five.hand(background=True)
+    queued = await five.hand("count them again", background=True, followup=True)
+    assert first.job is not None
+    assert queued.job is not None
+    woken = five.woken()
+    assert (await five.handover.cancel(queued.job.id)).status is State.CANCELLED
+    assert (await five.handover.cancel(first.job.id)).status is State.CANCELLED
+    five.here.server.default = lambda body: Answer("noted")
+    assert (await woken).status == "completed"
+    assert await jobs.at_work(five.here.store) == []
+    with pytest.raises(Refused, match="has ended already: cancelled"):
+        await five.handover.cancel(first.job.id)
 
 
 async def test_a_wrong_status_is_an_error_and_no_empty_page(five: Team) -> None:
