@@ -17,6 +17,7 @@ from bridge.tools import TOOLS
 from core.api.server import serve
 from core.app import App, Part
 from core.channels.approvals import approvals
+from core.channels.rooms import speaking
 from core.channels.telegram import Telegram, telegram
 from core.tools.agents import agents, agents_once
 from core.tools.computer import computer
@@ -67,12 +68,12 @@ async def _reached(app: App) -> AsyncIterator[Questions]:
 
 def parts() -> Sequence[Part]:
     """All of them, for the daemon and the window."""
-    return (telegram, approvals, computer, knowledge, mcp, phone, agents, serve)
+    return (telegram, approvals, computer, knowledge, mcp, phone, agents, speaking, serve)
 
 
 def tools() -> Sequence[Part]:
     """Those that one command needs when it opens the app itself: tools, and nobody who listens."""
-    return (approvals, computer, knowledge, mcp, phone_tools, agents_once)
+    return (approvals, computer, knowledge, mcp, phone_tools, agents_once, speaking)
 
 
 def _routes() -> Any:

@@ -49,7 +49,7 @@ async def begin(store: Store, turn: Turn, parent_id: str | None = None) -> Run:
                 *(run.status, now()),
             ),
         )
-        if not turn.sealed:
+        if not turn.sealed and not turn.cue:
             await db.execute(
                 "insert into messages (thread, channel, author, role, text, run_id, at)"
                 " values (?, ?, ?, 'user', ?, ?, ?)",
@@ -207,8 +207,9 @@ async def active_threads(
     """The owner's latest conversations on other channels, newest first: (channel, last lines)."""
     since = (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="milliseconds")
     rows = await store.all(
-        "select thread, channel, max(id) as last from messages where thread != ? and channel != 'a2a' and at >= ?"
-        " and role in ('user', 'assistant') group by thread order by last desc limit ?",
+        "select thread, channel, max(id) as last from messages where thread != ? and at >= ?"
+        " and channel not in ('a2a', 'group') and role in ('user', 'assistant')"
+        " group by thread order by last desc limit ?",
         besides,
         since,
         threads,

@@ -180,7 +180,7 @@ async def _to(ctx: Context, named: str, project: str) -> Peer:
 async def _hand(ctx: Context, order: Order) -> str:
     """Hand over as the place allows: a command waits, a conversation between agents never does."""
     service, turn = _service(ctx), ctx.turn
-    inside, command = turn.channel == "a2a", turn.channel == "cli"
+    inside, command = turn.channel in {"a2a", "group"}, turn.channel == "cli"
     handed = await service.hand(
         replace(
             order,
