@@ -9,11 +9,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
+from bridge.doctor import phone_checks
 from bridge.handset import Handset
 from bridge.owner_questions import Questions
 from bridge.owner_telegram import OwnerTelegram
 from bridge.rounds import Rounds
 from bridge.tools import TOOLS
+from core.api.doctor import Checks
 from core.api.server import serve
 from core.app import App, Part
 from core.channels.approvals import approvals
@@ -63,6 +65,7 @@ async def _reached(app: App) -> AsyncIterator[Questions]:
         stack.callback(app.tools.add(*TOOLS))
         app.services |= {Handset: handset, Questions: questions}
         app.routers += [_routes, _contact_routes]
+        app.services.setdefault(Checks, Checks()).more.append(phone_checks)
         yield questions
 
 

@@ -54,20 +54,28 @@ def is_remote(serial: str) -> bool:
 
 
 async def _reconnected(adb: Adb, address: str, before: list[Device], connect_s: float) -> list[Device]:
-    """The list after one new attempt: a dropped phone stays listed as offline until it is forgotten."""
+    """The list after a new attempt: a dropped phone stays listed as offline until it is forgotten.
+
+    A server that has not noticed the break yet says that it is connected, and drops the phone afterwards: then it is
+    asked again.
+    """
     if _pick(before, address):
         await adb.disconnect(address)
-    try:
-        await adb.connect(address, timeout_s=connect_s)
-    except PhoneUnreachable as error:
-        if error.state not in ("absent", "timeout"):
-            raise
-        return await adb.devices()
     ends_at = time.monotonic() + SETTLE_S
+    listed = False
     while True:
+        if not listed:
+            try:
+                await adb.connect(address, timeout_s=connect_s)
+            except PhoneUnreachable as error:
+                if error.state not in ("absent", "timeout"):
+                    raise
+                return await adb.devices()
         devices = await adb.devices()
         device = _pick(devices, address)
-        if device is None or device.state not in (*SETTLING, "offline") or time.monotonic() > ends_at:
+        listed = device is not None
+        settled = device is not None and device.state not in (*SETTLING, "offline")
+        if settled or time.monotonic() > ends_at:
             return devices
         await asyncio.sleep(POLL_S)
 

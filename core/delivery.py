@@ -5,6 +5,7 @@ bound, sniffed, hashed, and copied under its hash. Nothing is read from the orig
 """
 
 import asyncio
+import math
 import os
 import re
 import stat
@@ -139,7 +140,7 @@ def take(text: str, policy: FileDelivery, place: Place, *, lang: str = "en") -> 
             "path": shown,
             "kinds": kinds,
             "kind": kind,
-            "size": f"{size / MB:.1f}",
+            "size": f"{math.ceil(size * 10 / MB) / 10:.1f}",  # upwards: more than the limit reads as more
             "max": f"{max_mb:.1f}",
         }
         return NotSendable(reason, lang, **values)

@@ -31,7 +31,7 @@ def question(one: "Pending", words: Words, agent: str) -> Question:
 
 def title(tool: str, words: Words) -> str:
     """What is asked for, as people say it."""
-    return words.known(f"card.tool.{tool}", "") or words("card.allow.what", tool=tool.replace("_", " "))
+    return words.known(f"tool.name.{tool}", "") or words("card.allow.what", tool=tool.replace("_", " "))
 
 
 def origin(one: "Pending", words: Words, agent: str) -> str:

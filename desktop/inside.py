@@ -40,8 +40,8 @@ def state_chip(one: Ran, words: Words) -> Chip:
 
 
 def title(one: Ran, words: Words) -> str:
-    """What a run is called: the first words of its question, or where it came from."""
-    return " ".join(one.asked.split()) or words("activity.untitled", channel=channel(one, words))
+    """What a run is called: the first words of its question, whose chat it was about, or where it came from."""
+    return " ".join(one.asked.split()) or one.about or words("activity.untitled", channel=channel(one, words))
 
 
 def channel(one: Ran, words: Words) -> str:
@@ -150,7 +150,7 @@ class RunDetail(Card):
     def _tool(self, line: Mapping[str, Any]) -> Fold:
         said = self._words
         ok = bool(line.get("ok", True))
-        facts = [str(line.get("tool", "")).replace("_", " ")]
+        facts = [said.tool(str(line.get("tool", "")))]
         if not ok:
             facts.append(said("tool.failed"))
         if line.get("seconds") is not None:

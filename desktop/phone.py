@@ -111,7 +111,7 @@ class PhoneScreen(Screen):
         super().__init__(words, "phone")
         self._state, self._attached, self._choose, self._take = state, attached, choose, picture
         self.known: Known | None = None
-        self._phones: Sequence[Attached] = ()
+        self._phones: Sequence[Attached] | None = None  # not asked yet
         self._listed = ""
         self._looking = False
         self.look = pieces.button("", "refresh", self.refresh)
@@ -193,7 +193,7 @@ class PhoneScreen(Screen):
 
     def showEvent(self, event: object) -> None:
         super().showEvent(event)  # type: ignore[arg-type]
-        if self.known is None:
+        if self.known is None or self._phones is None:
             self.refresh()
 
     @slot()
@@ -220,9 +220,13 @@ class PhoneScreen(Screen):
         self._draw()
 
     def tell(self, known: Known) -> None:
-        """An event said how the phone is."""
+        """An event said how the phone is; what is attached may be something else now."""
         self.known = known
+        if not self._looking:
+            self._phones = None
         self._draw()
+        if self.isVisible():
+            self.refresh()
 
     @slot()
     async def take(self) -> None:
@@ -269,7 +273,7 @@ class PhoneScreen(Screen):
             self.remedy.setText("")
         else:
             self.state_chip.say(said(f"phone.{state}.short"), TONES.get(state, "danger"))
-            chosen = next((one.name for one in self._phones if one.chosen), "")
+            chosen = next((one.name for one in self._phones or () if one.chosen), "")
             self.name.say(known.name or chosen or known.serial)
             self.remedy.setText(said(f"phone.{state}.remedy"))
         self.remedy.setVisible(known is not None)
@@ -281,9 +285,11 @@ class PhoneScreen(Screen):
         self.state_card.tone(tone)
         self.shoot.setEnabled(known is not None and state not in {"not_configured", "no_adb", "absent"})
         pieces.clear(self.phones)
-        for phone in self._phones:
+        for phone in self._phones or ():
             self.phones.addWidget(self._phone_row(phone))
-        if not self._phones:
+        if self._phones is None:
+            self.phones.addWidget(pieces.label(said("phone.looking"), "muted"))
+        elif not self._phones:
             text = self._listed and said("phone.no_adb.remedy")
             self.phones.addWidget(pieces.label(text or said("phone.none"), "muted", wrap=True))
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from core.runs.peers import SUPER
+
 if TYPE_CHECKING:
     from core.store import Store
 
@@ -15,20 +17,23 @@ STATES: Mapping[str, tuple[str, ...]] = {
     "trouble": ("failed", "lost", "budget_exceeded"),
     "cancelled": ("cancelled",),
 }
-OWNERS = ("owner", "third_party", "phone")
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A run as the list shows it; `asked` is what it began with, empty where nothing is kept of that."""
+    """A run as the list shows it; `asked` is what it began with, empty where nothing is kept of that.
+
+    `about` is the chat that a turn of a round decided on, `agent` who answered, empty for the assistant itself.
+    """
 
     id: str
     parent_id: str
     project_id: str
     channel: str
-    agent: str  # empty: the assistant itself
+    agent: str
     status: str
     asked: str
+    about: str
     text: str
     target: str
     selected_by: str
@@ -49,7 +54,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which runs to show. `text` is looked for in question, answer and id."""
+    """Which runs to show. `text` is looked for in question, answer, chat and id."""
 
     state: str = ""
     channel: str = ""
@@ -78,12 +83,16 @@ async def runs(store: "Store", wanted: Wanted) -> list[Ran]:
         like = "%" + "".join(f"\\{one}" if one in "%_\\" else one for one in wanted.text) + "%"
         where.append(
             "(r.id = ? or r.text like ? escape '\\' or exists (select 1 from messages m"
-            " where m.run_id = r.id and m.text like ? escape '\\'))"
+            " where m.run_id = r.id and m.text like ? escape '\\')"
+            " or exists (select 1 from conversations c where r.thread = 'whatsapp:' || c.id"
+            " and c.title like ? escape '\\'))"
         )
-        values += [wanted.text, like, like]
+        values += [wanted.text, like, like, like]
     rows = await store.all(
         "select r.*, coalesce((select m.text from messages m where m.run_id = r.id and m.role = 'user'"
-        f" order by m.id limit 1), '') as asked from runs r where {' and '.join(where)}"
+        " order by m.id limit 1), '') as asked, coalesce((select c.title from conversations c"
+        " where r.thread = 'whatsapp:' || c.id), '') as about"
+        f" from runs r where {' and '.join(where)}"
         " order by r.started_at desc, r.id desc limit ?",
         *values,
         wanted.limit,
@@ -102,9 +111,10 @@ def _ran(row: Any) -> Ran:
         parent_id=row["parent_id"] or "",
         project_id=row["project_id"],
         channel=row["channel"],
-        agent="" if row["sender"] in OWNERS else row["sender"],
+        agent="" if row["answerer"] == SUPER else row["answerer"],
         status=row["status"],
         asked=row["asked"],
+        about=row["about"],
         text=row["text"],
         target=row["target"],
         selected_by=row["selected_by"],

@@ -214,7 +214,7 @@ class ToolRow(Row):
 
     def show_entry(self) -> None:
         entry, said = self.entry, self.words
-        what = entry.text.replace("_", " ")
+        what = said.tool(entry.text)
         if entry.ok is None:
             end = "…"
         elif entry.ok:

@@ -1,18 +1,20 @@
-"""What the spending page reads: what every day cost, apart by model or by channel."""
+"""What the spending page reads: what every day cost, apart by model, agent or channel."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
+from core.runs.spending import GROUPS
+
 if TYPE_CHECKING:
     from core.store import Store
 
-SPLITS = {"model": "spend.target", "channel": "runs.channel"}
+SPLITS = ("model", "agent", "channel")
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A day's part of one model or channel. `floor`: some of it has no known price."""
+    """A day's part of one model, agent (empty: the assistant) or channel; `floor`: some of it has no known price."""
 
     day: str  # 2026-01-31
     key: str
@@ -43,7 +45,7 @@ async def slices(store: "Store", split: str, since: datetime, zone: tzinfo | Non
     """Every day since a moment; a day begins at midnight of `zone`, None being this machine's."""
     rows = await store.all(
         # Ten minutes at a time, so that a day can begin at any time zone's midnight.
-        f"select substr(spend.at, 1, 15) as tens, {SPLITS[split]} as name, sum(spend.cost_micros) as cost,"
+        f"select substr(spend.at, 1, 15) as tens, {GROUPS[split]} as name, sum(spend.cost_micros) as cost,"
         " min(spend.priced) as priced from spend join runs on runs.id = spend.run_id"
         " where spend.at >= ? group by tens, name order by tens",
         since.astimezone(UTC).isoformat(timespec="milliseconds"),

@@ -29,6 +29,10 @@ class Words(QObject):
         except KeyError:
             return otherwise
 
+    def tool(self, name: str) -> str:
+        """What a tool does, as a person would say it; one from elsewhere by its name."""
+        return self.known(f"tool.name.{name}", name.replace("_", " "))
+
     def speak(self, lang: str) -> None:
         """Change the language, on every screen that is open too."""
         if lang != self.lang:

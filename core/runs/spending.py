@@ -32,7 +32,7 @@ _TREE = """with recursive up (id, parent_id) as (
 )
 select coalesce(sum(cost_micros), 0) as spent from spend where run_id in (select id from down)"""
 
-_GROUPS = {
+GROUPS = {
     "agent": "case when runs.answerer = 'super_agent' then '' when runs.answerer != '' then runs.answerer"
     " when runs.sender in ('owner', 'third_party', 'phone') then '' else runs.sender end",
     "channel": "runs.channel",
@@ -200,7 +200,7 @@ async def spend(
     if by not in BY:
         raise Invalid(f"Spending is shown by {', '.join(BY)}, not by {by[:40]!r}.", fields=("by",))
     rows = await store.all(
-        f"select {_GROUPS[by]} as name, sum(spend.cost_micros) as cost, sum(spend.tokens_in) as tokens_in,"
+        f"select {GROUPS[by]} as name, sum(spend.cost_micros) as cost, sum(spend.tokens_in) as tokens_in,"
         " sum(spend.tokens_out) as tokens_out, count(*) as requests, min(spend.priced) as priced"
         " from spend join runs on runs.id = spend.run_id where spend.at >= ? group by name",
         since.astimezone(UTC).isoformat(timespec="milliseconds") if since else "",

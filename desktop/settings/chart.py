@@ -4,14 +4,15 @@ from collections.abc import Callable, Sequence
 from datetime import date
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFont, QFontMetrics, QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from desktop import theme
 from desktop.spent import Slice
 
 COLOURS = ("accent", "info", "warn", "danger", "muted")
-LEFT, BELOW, ABOVE = 64, 22, 8
+BELOW, ABOVE = 22, 8
+APART = 8  # between the amounts and the bars
 
 
 def keys(slices: Sequence[Slice]) -> list[str]:
@@ -37,11 +38,13 @@ def top(most: int) -> int:
 
 
 class Bars(QWidget):
-    """`say` turns an amount into words, `day` a date into a short one."""
+    """`say` turns an amount into words, `day` a date into a short one, `name` a key into what it stands for."""
 
-    def __init__(self, say: Callable[[int], str], day: Callable[[date], str]) -> None:
+    def __init__(
+        self, say: Callable[[int], str], day: Callable[[date], str], name: Callable[[str], str] = str
+    ) -> None:
         super().__init__()
-        self._say, self._day = say, day
+        self._say, self._day, self._name = say, day, name
         self.days: tuple[str, ...] = ()
         self.slices: tuple[Slice, ...] = ()
         self._keys: list[str] = []
@@ -68,28 +71,27 @@ class Bars(QWidget):
 
     def told(self, x: float) -> str:
         """What the bar at a place stands for."""
-        if not self.days or x < LEFT:
+        left = self._left()
+        if not self.days or x < left:
             return ""
-        place = int((x - LEFT) / ((self.width() - LEFT) / len(self.days)))
+        place = int((x - left) / ((self.width() - left) / len(self.days)))
         if place >= len(self.days):
             return ""
         day = self.days[place]
         parts = [one for one in self.slices if one.day == day]
-        lines = [f"{one.key}: {self._say(one.cost_micros)}" for one in parts]
+        lines = [f"{self._name(one.key)}: {self._say(one.cost_micros)}" for one in parts]
         return "\n".join([f"{self._day(date.fromisoformat(day))}: {self._say(self.total(day))}", *lines])
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        font = self.font()
-        font.setPixelSize(theme.SMALL)
-        painter.setFont(font)
+        painter.setFont(self._small())
         floor = self.height() - BELOW
-        highest = top(max([self.total(day) for day in self.days], default=0) or 10_000)
-        self._lines(painter, floor, highest)
-        room = (self.width() - LEFT) / max(1, len(self.days))
+        highest, start = self._highest(), self._left()
+        self._lines(painter, floor, start)
+        room = (self.width() - start) / max(1, len(self.days))
         for place, day in enumerate(self.days):
-            left = LEFT + place * room
+            left = start + place * room
             self._bar(painter, QRectF(left + room * 0.15, ABOVE, room * 0.7, floor - ABOVE), day, highest)
             if place % 7 == len(self.days) % 7 - 1 or (len(self.days) % 7 == 0 and place % 7 == 6):
                 painter.setPen(theme.color("muted"))
@@ -100,14 +102,31 @@ class Bars(QWidget):
                 painter.drawText(box, int(side), self._day(date.fromisoformat(day)))
         painter.end()
 
-    def _lines(self, painter: QPainter, floor: float, highest: int) -> None:
-        for part in (0, 0.5, 1):
+    def _small(self) -> QFont:
+        font = self.font()
+        font.setPixelSize(theme.SMALL)
+        return font
+
+    def _highest(self) -> int:
+        return top(max([self.total(day) for day in self.days], default=0) or 10_000)
+
+    def _marks(self) -> list[tuple[float, str]]:
+        """The amounts beside the bars, each with its height as a part of the whole."""
+        return [(part, self._say(round(self._highest() * part))) for part in (0, 0.5, 1)]
+
+    def _left(self) -> int:
+        """Where the bars begin: right of the widest amount."""
+        metrics = QFontMetrics(self._small())
+        return max(metrics.horizontalAdvance(text) for _, text in self._marks()) + APART
+
+    def _lines(self, painter: QPainter, floor: float, left: int) -> None:
+        for part, text in self._marks():
             y = round(floor - (floor - ABOVE) * part) + 0.5
             painter.setPen(QPen(theme.color("line"), 1))
-            painter.drawLine(QPointF(LEFT, y), QPointF(self.width(), y))
+            painter.drawLine(QPointF(left, y), QPointF(self.width(), y))
             painter.setPen(theme.color("muted"))
-            box = QRectF(0, y - 8, LEFT - 8, 16)
-            painter.drawText(box, int(Qt.AlignmentFlag.AlignVCenter), self._say(round(highest * part)))
+            box = QRectF(0, y - 8, left - APART, 16)
+            painter.drawText(box, int(Qt.AlignmentFlag.AlignVCenter), text)
 
     def _bar(self, painter: QPainter, room: QRectF, day: str, highest: int) -> None:
         painter.setPen(Qt.PenStyle.NoPen)

@@ -71,7 +71,13 @@ def screen(app: "App", words: Words, *, decide: Callable[[Claim, bool], Awaitabl
             ("files", lambda: FilesPage(words, now=now, change=writes.change)),
             (
                 "spending",
-                lambda: SpendingPage(words, now=now, change=writes.change, read=Accounts(app).read),
+                lambda: SpendingPage(
+                    words,
+                    now=now,
+                    change=writes.change,
+                    read=Accounts(app).read,
+                    agent=lambda: app.identity.now.agent_name,
+                ),
             ),
             ("appearance", lambda: AppearancePage(words, now=now, change=writes.change)),
             ("state", lambda: StatePage(words, lambda: examine(app))),

@@ -36,7 +36,7 @@ class Picks(QWidget):
 
     def retitle(self) -> None:
         for name, button in self.buttons.items():
-            button.setText(self._words.known(f"card.tool.{name}", name.replace("_", " ")))
+            button.setText(self._words.tool(name))
             button.setToolTip(name)
 
     def value(self) -> list[str]:

@@ -38,19 +38,25 @@ class Amount(Line):
 
 
 class SpendingPage(Page):
-    """`read` gives thirty days apart by model or channel."""
+    """`agent` is the assistant's name; `read` gives thirty days apart by model, agent or channel."""
 
     def __init__(
-        self, words: Words, *, now: Now, change: Set, read: Callable[[str], Awaitable[Spent]]
+        self,
+        words: Words,
+        *,
+        now: Now,
+        change: Set,
+        read: Callable[[str], Awaitable[Spent]],
+        agent: Callable[[], str],
     ) -> None:
         super().__init__(words)
-        self._now, self._read, self.split = now, read, "model"
+        self._now, self._read, self._agent, self.split = now, read, agent, "model"
         self.spent: Spent | None = None
         self.meters = {period: Meter(words) for period in ("day", "month")}
         totals = QWidget()
         totals.setLayout(pieces.row(*self.meters.values(), gap=24))
         self.card(totals)
-        self.bars = Bars(lambda micros: money.dollars(micros, words), self._day)
+        self.bars = Bars(lambda micros: money.dollars(micros, words), self._day, self._name)
         self.choices: dict[str, pieces.Button] = {}
         group = QButtonGroup(self)
         choose = pieces.row(gap=6)
@@ -102,7 +108,7 @@ class SpendingPage(Page):
             row.put(getattr(self._now().budgets, name))
 
     def choose(self, split: str) -> None:
-        """Models or channels."""
+        """Models, agents or channels."""
         self.split = split
         self.look()
 
@@ -134,9 +140,14 @@ class SpendingPage(Page):
         for place, key in enumerate(keys(spent.slices)):
             self.legend.addLayout(self._part(place, key, spent))
 
+    def _name(self, key: str) -> str:
+        if self.split == "channel":
+            return self.words.known(f"channel.{key}", key)
+        return key or self._agent()
+
     def _part(self, place: int, key: str, spent: Spent) -> QHBoxLayout:
         parts = [one for one in spent.slices if one.key == key]
-        name = self.words.known(f"channel.{key}", key) if self.split == "channel" else key
+        name = self._name(key)
         cost, floor = sum(one.cost_micros for one in parts), any(one.floor for one in parts)
         line = pieces.row(Key(place), gap=10)
         line.addWidget(pieces.Elided(name), 1)

@@ -144,6 +144,20 @@ async def test_a_dropped_network_phone_is_forgotten_and_connected_once(wire, adb
     ]
 
 
+async def test_a_server_that_notices_the_break_late_is_asked_again():
+    address = "1.2.3.4:5555"
+
+    class Late(AdbWire):
+        async def _answer(self, request, reader, writer):
+            if request == f"host:connect:{address}" and request in self.asked[:-1]:
+                self.devices = f"{address} device\n"
+            return await super()._answer(request, reader, writer)
+
+    wire = Late(devices="", raw={f"host:connect:{address}": okay(f"already connected to {address}")})
+    async with wire.serving() as adb:
+        assert (await present(adb, address)).state == "device"
+
+
 async def test_a_network_phone_that_does_not_answer_the_call_is_absent(wire, adb):
     wire.devices = ""
     wire.silent.add("host:connect:1.2.3.4:5555")

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from bridge.doctor import MENDED
 from bridge.parts import phone, phone_tools
 from bridge.png import check
 from bridge.simulator.casts import Author, empty
 from bridge.simulator.phone import SimPhone
 from bridge.simulator.stage import SimDevice
 from core.events import RoundClosed
+from core.texts import t
 from tests.fakes.api_home import Served, served
 from tests.fakes.town import server_and_phone, settings
 
@@ -146,6 +148,32 @@ async def test_the_phone_says_how_it_is_and_shows_itself(here: Place) -> None:
     assert picture.headers["content-type"] == "image/png"
     assert picture.headers["cache-control"] == "no-store"
     assert check(picture.content).width == 1080
+
+
+async def test_the_doctor_says_how_the_phone_is_and_what_to_do(here: Place) -> None:
+    async def found() -> tuple[str, str, str]:
+        checks = (await here.api.http.get("/api/doctor")).json()["data"]
+        (one,) = [one for one in checks if one["name"] == "phone"]
+        return one["level"], one["text"], one["remedy"]
+
+    assert await found() == ("ok", "El teléfono está listo.", "")
+    here.device.phone.keyguard = "secure"
+    level, text, remedy = await found()
+    assert (level, "bloqueado" in text, "te llegan" in remedy) == ("warn", True, True)
+    await here.api.http.post(
+        "/api/phone/use", json={"serial": here.device.address, "package": "com.whatsapp.w4b", "user": 10}
+    )
+    assert (await found())[:2] == ("fail", "WhatsApp no está instalado en el teléfono.")
+    await here.api.http.post("/api/phone/use", json={"serial": ""})
+    level, text, remedy = await found()
+    assert (level, text) == ("warn", "Todavía no se eligió un teléfono.")
+    assert "apx phone use" in remedy
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+@pytest.mark.parametrize("state", [*sorted(MENDED), "else", "locked", "locked.mend"])
+def test_every_state_of_the_phone_has_its_remedy(state: str, lang: str) -> None:
+    assert t(f"doctor.phone.{state}", lang)
 
 
 async def test_a_dark_screen_is_no_picture(here: Place) -> None:

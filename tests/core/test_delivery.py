@@ -261,7 +261,8 @@ def test_sizes_have_a_floor_and_a_ceiling(place: Place, tmp_path: Path) -> None:
     policy = FileDelivery(max_mb=1)
     exact = png() + b"\0" * (MB - len(png()))
     assert len(take(str(put(tmp_path / "exact.png", exact)), policy, place).data) == MB
-    assert why(put(tmp_path / "over.png", exact + b"\0"), place, policy) == "too_large"
+    with pytest.raises(NotSendable, match=r" has 1\.1 MB; the limit is 1\.0 MB"):
+        take(str(put(tmp_path / "over.png", exact + b"\0")), policy, place)
     assert why(put(tmp_path / "empty.png", b""), place) == "empty"
     with (tmp_path / "sparse.png").open("wb") as file:
         file.truncate(10 * 1024 * MB)

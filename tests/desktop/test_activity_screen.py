@@ -16,6 +16,7 @@ from core.store import Store
 from desktop import ran, slots
 from desktop.activity import Activity
 from desktop.fold import Fold
+from desktop.inside import title
 from desktop.ran import Inside, Wanted
 from desktop.words import Words
 from tests.desktop.conftest import Until
@@ -137,7 +138,7 @@ async def test_a_run_says_what_was_tried_and_what_it_cost(
     assert words("activity.advanced") in said
     assert "US$ 0.0063" in said
     folds = activity.detail.findChildren(Fold)
-    assert "read file · 0.1 s" in [fold.line.accessibleName() for fold in folds]
+    assert "Read a file · 0.1 s" in [fold.line.accessibleName() for fold in folds]
     activity.detail.folded_request.open()
     await until(lambda: words("activity.request.help") in texts(activity))
     activity.rest()
@@ -190,3 +191,29 @@ async def test_a_list_that_cannot_be_read_says_why(
     await until(lambda: len(activity.cards) == 3)
     activity.rest()
     await slots.settle()
+
+
+async def test_a_decision_of_a_round_is_called_by_its_chat(worked: Store, words: Words) -> None:
+    await worked.run(
+        "insert into rounds (id, project_id, state, started_at) values ('rnd_1', 'default', 'closed', '')"
+    )
+    await worked.run(
+        "insert into conversations (id, round_id, position, title, found_at) values ('cnv_1', 'rnd_1', 0, 'Lucía', '')"
+    )
+    await worked.run(
+        "insert into runs (id, project_id, channel, thread, sender, status, started_at)"
+        " values ('run_4', 'default', 'whatsapp', 'whatsapp:cnv_1', 'third_party', 'completed', ?)",
+        AT.format(9),
+    )
+    (one,) = await ran.runs(worked, Wanted(text="lucía"))
+    assert (one.id, title(one, words)) == ("run_4", "Lucía")
+
+
+async def test_a_run_is_its_answerers(worked: Store) -> None:
+    await worked.run("update runs set answerer = 'super_agent' where id = 'run_1'")
+    await worked.run("update runs set answerer = 'writer', sender = 'super_agent' where id = 'run_2'")
+    assert {one.id: one.agent for one in await ran.runs(worked, Wanted())} == {
+        "run_1": "",
+        "run_2": "writer",
+        "run_3": "",
+    }

@@ -116,7 +116,7 @@ def test_a_tool_line_opens_on_a_click(view: Conversation, messages: Messages) ->
     messages.add(Entry(Kind.TOOL, "phone_screenshot", args={"x": 1}, result="fine", ok=True, seconds=0.4))
     row = view.rows()[-1]
     assert isinstance(row, ToolRow)
-    assert "phone screenshot · 0.4 s" in row.text.toolTip() + row.text.accessibleName()
+    assert "Take a picture of the phone's screen · 0.4 s" in row.text.toolTip() + row.text.accessibleName()
     assert row.details.isHidden()
     row.line.clicked.emit()
     assert not row.details.isHidden()

@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from bridge.tools import TOOLS as PHONE
+from core.runs.gate import STEERING
 from core.texts import catalogue, languages
+from core.tools import agents, computer, knowledge, mcp
 from desktop.phone import STATES
+from desktop.words import Words
 
 ROOT = Path(__file__).parent.parent.parent
 KEY = re.compile(r'(?:words|said|_words)\(\s*"([a-z0-9_.]+)"')
@@ -51,3 +55,12 @@ def test_plain_words(lang: str) -> None:
             assert "!" not in text, key
             assert "super-agent" not in text.lower(), key
             assert not re.search(r"\badb\b", text, re.IGNORECASE), key
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+def test_every_tool_is_called_what_it_does(lang: str) -> None:
+    tools = (*computer.CORE, *computer.FULL, *knowledge.CORE, *knowledge.FULL, *agents.CORE, *agents.FULL)
+    words = Words(lang)
+    for name in [tool.name for tool in (*tools, *mcp.TOOLS, *PHONE)] + sorted(STEERING):
+        assert words.tool(name) != name.replace("_", " "), name
+    assert words.tool("from_elsewhere") == "from elsewhere"

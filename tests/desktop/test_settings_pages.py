@@ -59,6 +59,12 @@ async def test_a_day_begins_at_its_owners_midnight(store: Store) -> None:
     await paid(store, datetime(2026, 1, 2, 3, 0, tzinfo=UTC), "a:one", 20, priced=0)
     found = await spent.slices(store, "model", datetime(2026, 1, 1, tzinfo=UTC), zone)
     assert found == [Slice("2026-01-01", "a:one", 10, False), Slice("2026-01-02", "a:one", 20, True)]
+    assert [
+        one.key for one in await spent.slices(store, "agent", datetime(2026, 1, 1, tzinfo=UTC), zone)
+    ] == ["", ""]
+    await store.run("update runs set answerer = 'writer'")
+    (first, _) = await spent.slices(store, "agent", datetime(2026, 1, 1, tzinfo=UTC), zone)
+    assert first.key == "writer"
 
 
 def test_parts_stand_by_what_they_cost_and_the_top_is_round() -> None:
@@ -73,8 +79,19 @@ async def test_a_bar_says_its_day(qtbot: QtBot) -> None:
     bars.resize(464, 200)
     bars.put(("2026-01-01", "2026-01-02"), (Slice("2026-01-02", "a:one", 7, False),))
     assert bars.told(460) == "02: 7\na:one: 7"
-    assert bars.told(10) == ""
+    assert bars.told(1) == ""
     bars.grab()
+
+
+async def test_bars_leave_room_for_the_widest_amount(qtbot: QtBot) -> None:
+    wide, narrow = (Bars(say, str, lambda key: key or "Ada") for say in (lambda n: f"US$ {n / 1e6:.6f}", str))
+    for bars in (wide, narrow):
+        qtbot.addWidget(bars)
+        bars.resize(464, 200)
+        bars.put(("2026-01-01",), (Slice("2026-01-01", "", 500, False),))
+    text = "US$ 0.000500"
+    assert wide.told(wide.fontMetrics().horizontalAdvance(text) - 8) == ""
+    assert narrow.told(60) == "2026-01-01: 500\nAda: 500"
 
 
 async def test_spending_shows_its_caps_and_takes_others(
@@ -82,7 +99,9 @@ async def test_spending_shows_its_caps_and_takes_others(
 ) -> None:
     await paid(app.store, datetime.now(UTC), "a:one", 1_500_000, priced=0)
     await app.config.set({"budgets.day_usd": 2.0})
-    page = SpendingPage(words, now=lambda: app.config.now, change=change, read=Accounts(app).read)
+    page = SpendingPage(
+        words, now=lambda: app.config.now, change=change, read=Accounts(app).read, agent=lambda: "Ada"
+    )
     qtbot.addWidget(page)
     page.show()
     await until(lambda: page.spent is not None)
