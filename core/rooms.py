@@ -32,10 +32,16 @@ class Member:
     here: bool = True
     agent: Agent | None = None  # none for the assistant
 
+    @property
+    def handle(self) -> str:
+        """What stands after an @ for it: people never read the assistant's address."""
+        return (agents.slug_of(self.name) or "apx") if self.slug == ASSISTANT else self.slug
+
     def shown(self) -> dict[str, Any]:
         """For surfaces."""
         return {
             "slug": self.slug,
+            "handle": self.handle,
             "project_id": self.project_id,
             "name": self.name,
             "icon": self.icon,
@@ -155,7 +161,7 @@ async def leave(store: Store, room: Room, slug: str, lang: str) -> Member:
     """A member goes; what it said stays."""
     gone = next((one for one in room.members if one.slug == slug), None)
     if gone is None:
-        names = ", ".join(one.slug for one in room.members) or "-"
+        names = ", ".join(one.handle for one in room.members) or "-"
         raise NotFound(t("room.not_here", lang, name=slug[:60], names=names))
     await store.run(
         "update room_members set left_at = ? where room_id = ? and slug = ?", now(), room.id, gone.slug
@@ -301,7 +307,8 @@ async def _room(store: Store, row: sqlite3.Row, identity: IdentityFile) -> Room:
         else:
             members.append(Member(one["slug"], one["project_id"], one["name"], one["icon"], here=False))
     said = await store.one(
-        "select count(*) as lines, coalesce(max(id), 0) as last from messages where thread = ?",
+        "select count(*) as lines, coalesce(max(case when role != 'note' then id end), 0) as last from messages"
+        " where thread = ?",
         thread_of(row["id"]),
     )
     last = await store.one("select text, at from messages where id = ?", said["last"] if said else 0)

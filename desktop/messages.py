@@ -22,6 +22,7 @@ class Kind(StrEnum):
     FILE = "file"
     NOTE = "note"
     ERROR = "error"
+    SPEAKER = "speaker"  # who says what follows: the text is the name, the result the face
 
 
 @dataclass(frozen=True, slots=True)

@@ -361,5 +361,9 @@ def row_for(entry: Entry, words: Words, save: Save, again: Callable[[Entry], obj
         return FileRow(entry, words, save)
     if entry.kind is Kind.ERROR:
         return ErrorRow(entry, words, again)
+    if entry.kind is Kind.SPEAKER:
+        from desktop.speaker import SpeakerRow  # only in rooms
+
+        return SpeakerRow(entry, words)
     plain = {Kind.OWNER: OwnerRow, Kind.AGENT: AgentRow, Kind.TOOL: ToolRow, Kind.NOTE: NoteRow}
     return plain[entry.kind](entry, words)

@@ -16,7 +16,7 @@ from core.runs import ledger
 from core.runs.approvals import Approvals
 from core.runs.history import transcript
 from core.runs.manifest import manifest
-from desktop import approvals, kept, ran, records, steps
+from desktop import approvals, kept, ran, records, room_desk, steps
 from desktop.activity import Activity
 from desktop.chat import THREAD
 from desktop.phone import TONES, Known, PhoneScreen
@@ -45,6 +45,7 @@ async def joined(app: "App", stage: Stage, door: "Door") -> AsyncIterator[None]:
     finally:
         desk.rest()
         await stage.chat.close()
+        await desk.room.chat.close()
         await settle()  # before the screens go: a slot that comes back wants its widget
         desk.leave()
 
@@ -83,7 +84,7 @@ class Desk:
         for disconnect in self._connections:
             disconnect()
         self._connections.clear()
-        for screen in (self.rounds, self.activity, self.tasks, self.memory):
+        for screen in (self.room, self.rounds, self.activity, self.tasks, self.memory):
             screen.rest()
         self.stage.feed.close()
         self.stage.questions.serve(None, None)
@@ -124,12 +125,14 @@ class Desk:
             stop=self.stop_run,
         )
         self.tasks, self.memory = kept.tasks_screen(app, words), kept.memory_screen(app, words)
+        self.room = room_desk.rooms_screen(app, words, stage.feed, stage.questions, stage.save)
         self.settings = pages.screen(app, words, decide=self.decide)
         self.guide = steps.guide(app, words)
         self.guide.wanted.connect(self._go)
         self.guide.finished.connect(self._guided)
         self.screens = {
             "guide": self.guide,
+            "rooms": self.room,
             "rounds": self.rounds,
             "phone": self.phone,
             "tasks": self.tasks,
@@ -145,6 +148,7 @@ class Desk:
         self._on(stage.questions.changed, self.rounds.follow)
         for happened in (feed.run_started, feed.run_closed, feed.tool_finished):
             self._on(happened, self._run_told)
+        self._on(feed.rooms_changed, self.room.follow)
         self._on(feed.tasks_changed, self.tasks.follow)
         self._on(feed.memory_changed, self.memory.follow)
         self._on(feed.phone_changed, self._phone_told)

@@ -137,7 +137,8 @@ class Rooms:
         self._changed(room, "joined")
         return await self.find(room.id)
 
-    async def leave(self, room: Room, slug: str) -> Room:
+    async def leave(self, room: Room, named: str) -> Room:
+        slug = next((one.slug for one in mentioned(f"@{named.strip()}", room.members)), named)
         await rooms.leave(self._store, room, slug, self._identity.language)
         self._changed(room, "left")
         return await self.find(room.id)
@@ -312,7 +313,7 @@ class Rooms:
     async def _turn(self, talk: Exchange, room: Room, member: Member, asked: Asked, own: Budget) -> Turn:
         identity = self._identity.now
         owner = roomtalk.owner_of(identity)
-        previous, cue = roomtalk.told(await self.lines(room), member, owner=owner, asked_by=asked.by)
+        previous, cue = roomtalk.told(await self.lines(room), member, room, owner=owner, asked_by=asked.by)
         agent = member.agent
         role = ""
         if agent is not None:

@@ -35,7 +35,7 @@ def _shown(one: dict[str, Any], as_json: bool) -> None:
 
 
 def _names(one: dict[str, Any]) -> str:
-    return ", ".join(member["slug"] for member in one["members"])
+    return ", ".join(member["handle"] for member in one["members"])
 
 
 @room.command("list", help=say("room.list"))

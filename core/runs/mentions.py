@@ -44,10 +44,10 @@ def mentioned(text: str, members: Sequence[Member]) -> list[Member]:
 def _names(members: Sequence[Member]) -> tuple[Mapping[str, Member], Mapping[str, list[Member]]]:
     exact: dict[str, Member] = {}
     words: dict[str, list[Member]] = {}
-    for one in members:
+    for one in sorted(members, key=lambda one: one.slug == ASSISTANT):
         exact.setdefault(folded(one.slug), one)
         if one.slug == ASSISTANT:
-            for alias in ALIASES:
+            for alias in (one.handle, *sorted(ALIASES)):
                 exact.setdefault(alias, one)
     for one in members:
         name = folded(one.name).strip()

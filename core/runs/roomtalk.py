@@ -26,19 +26,22 @@ def said(who: str, text: str) -> str:
 
 def note(room: Room, me: Member, owner: str) -> str:
     """Where the speaker is and with whom."""
-    members = ", ".join(f"@{one.slug} ({_plain(one.name)})" for one in room.members if one.here)
+    members = ", ".join(f"@{one.handle} ({_plain(one.name)})" for one in room.members if one.here)
     return (
         f"The room is called {_plain(room.title)!r}. The owner's lines begin with [{owner}]. These agents are in it: "
-        f"{members}. You are @{me.slug}."
+        f"{members}. You are @{me.handle}."
     )
 
 
-def told(lines: Sequence[Line], me: Member, *, owner: str, asked_by: str) -> tuple[tuple[Message, ...], str]:
+def told(
+    lines: Sequence[Line], me: Member, room: Room, *, owner: str, asked_by: str
+) -> tuple[tuple[Message, ...], str]:
     """The conversation as this member remembers it, and what it is told last.
 
     Its own lines are its answers; what the others said between them is one message each time. Notes of the app are
     for people. The oldest lines go first where there are too many, and that is said.
     """
+    handles = {one.slug: one.handle for one in room.members}
     spoken = [one for one in lines if one.role in {"user", "assistant"} and one.text.strip()]
     kept = _newest(spoken)
     blocks: list[Message] = []
@@ -47,14 +50,18 @@ def told(lines: Sequence[Line], me: Member, *, owner: str, asked_by: str) -> tup
         others.append(f"[room]: {left} earlier lines are not shown.")
     for line in kept:
         if line.author != me.slug:
-            who = owner if line.author == "owner" else f"{_plain(line.name)} @{line.author}"
+            who = (
+                owner
+                if line.author == "owner"
+                else f"{_plain(line.name)} @{handles.get(line.author, line.author)}"
+            )
             others.append(said(who, line.text))
             continue
         # A model expects an answer to follow something.
         blocks += [Message("user", "\n\n".join(others) or "[room]: …"), Message("assistant", line.text)]
         others = []
-    who = owner if asked_by == "owner" else f"@{asked_by}"
-    others.append(f"[room]: {who} asks you, @{me.slug}. It is your turn.")
+    who = owner if asked_by == "owner" else f"@{handles.get(asked_by, asked_by)}"
+    others.append(f"[room]: {who} asks you, @{me.handle}. It is your turn.")
     return tuple(blocks), "\n\n".join(others)
 
 

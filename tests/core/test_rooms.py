@@ -106,6 +106,7 @@ def members(*names: str) -> list[Member]:
         ("@ana-", ["ana"]),
         ("@@bob @bob @bob", ["bob"]),
         ("@apx and @super-agent", [ASSISTANT]),
+        ("@roby", [ASSISTANT]),
         ("", []),
     ],
 )
@@ -228,7 +229,7 @@ async def test_stop_ends_the_speaker_and_the_queue(four: Table) -> None:
     assert [event.status for event in four.here.seen(SpeakerEnded)] == ["cancelled"]
     lines = await four.lines()
     assert lines[0] == ("owner", "@ana @bob @clara")
-    assert lines[-1] == ("room", "Stopped. Not answered: Bob, Clara.")
+    assert lines[-1] == ("room", "Not answered: Bob, Clara.")
     assert not four.rooms.stop(four.room.id)
     assert await four.say("", again=True) == "answered"
     assert four.spoke() == ["ana", "ana", "bob", "clara"]
@@ -389,11 +390,12 @@ async def test_a_cut_keeps_the_beginning_and_loses_nothing(four: Table) -> None:
 
 async def test_a_long_room_is_told_from_its_end_and_says_so() -> None:
     me = Member("ana", "default", "Ana", "")
+    room = Room("room_1", "default", "The plan", "", (me,))
     lines = [
         rooms.Line(n, "", "owner", "owner", "", "user", f"line {n}", "", {})
         for n in range(roomtalk.MOST_LINES + 5)
     ]
-    previous, cue = roomtalk.told(lines, me, owner="Eva", asked_by="owner")
+    previous, cue = roomtalk.told(lines, me, room, owner="Eva", asked_by="owner")
     assert previous == ()
     assert cue.startswith("[room]: 5 earlier lines are not shown.")
     assert "line 4" not in cue.replace("line 4", "", 0).split("\n")
