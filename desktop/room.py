@@ -173,6 +173,10 @@ class RoomChat(Chat):
                 self._answering = False
                 if event.note:
                     self.note(event.note)
+            case events.RoomChanged(what="cut"):
+                task = asyncio.ensure_future(self.show_room(self.room_id))
+                self._fetching.add(task)
+                task.add_done_callback(self._fetching.discard)
             case _:
                 return
         self.changed.emit()

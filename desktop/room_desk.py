@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core import agents, rooms
-from core.channels.rooms import Exchange, Rooms
+from core.channels.room_speakers import Exchange
+from core.channels.rooms import Rooms
 from core.errors import Unavailable
 from core.projects import DEFAULT
 from core.rooms import Member, Room

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMessageBox, QStackedWidget, QVBoxLayout, QWidget
 
 from core.errors import ApxError
@@ -197,11 +197,16 @@ class RoomsScreen(Following):
     def begin(self) -> None:
         """The form of a new room."""
         self._form(True)
+        self.follow()  # an agent that was added meanwhile is told of by nobody
         self.form.title.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _form(self, shown: bool) -> None:
         self.stack.setCurrentIndex(1 if shown else 0)
         self._turn_page()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.follow()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -241,6 +241,7 @@ class Desk:
         self._speak()
         self._introduce()
         self._show_model()
+        self.room.follow()
         self.settings.refresh()
         self.guide.refresh()
 

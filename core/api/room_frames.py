@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any
 
 from core.api.frames import BROKEN, Wire
+from core.channels.room_speakers import Exchange
 from core.channels.rooms import Rooms
 from core.errors import ApxError
 from core.events import Bus, Event, RoomAsked, RoomSettled, Said, SpeakerEnded, SpeakerStarted
@@ -28,6 +29,7 @@ class RoomFrames:
         self._wire = Wire()
         self._why = ""
         self._begun = self._gone = False
+        self._talk: Exchange | None = None
 
     def __enter__(self) -> "RoomFrames":
         self._leave = self._bus.subscribe(Event, self._take)
@@ -46,21 +48,27 @@ class RoomFrames:
     def stop(self) -> None:
         """Stop who speaks; the stream ends when that has been recorded."""
         self._gone = True
-        if self._begun:
+        # By now the room may be answering somebody else's line.
+        if self._talk is not None and self._rooms.talk(self._room.id) is self._talk:
             self._rooms.stop(self._room.id)
 
     async def aclose(self) -> None:
         """Stop it if it still goes on, and wait until it has been recorded."""
         self.stop()
-        (ended,) = await asyncio.gather(self._task, return_exceptions=True)
+        # A reader who is gone cancels whoever waits here; the line itself is stopped, never torn in the middle.
+        (ended,) = await asyncio.shield(asyncio.gather(self._task, return_exceptions=True))
         if isinstance(ended, Exception):
             log.error("The room %s broke", self._room.id, exc_info=ended)
 
     async def _work(self) -> None:
         broken: dict[str, Any] | None = {"type": "error", "error": BROKEN, "code": "failed"}
         try:
-            talk = await self._rooms.say(self._room, self._text, can_ask=self._can_ask, again=self._again)
-            await talk.ended.wait()
+            self._talk = await self._rooms.say(
+                self._room, self._text, can_ask=self._can_ask, again=self._again
+            )
+            if self._gone:
+                self.stop()
+            await self._talk.ended.wait()
             broken = None  # the last frame came with the room's own ending
         except ApxError as error:
             broken = {"type": "error", "error": str(error), "code": error.code}
@@ -84,8 +92,6 @@ class RoomFrames:
         match event:
             case RoomAsked() if asyncio.current_task() is self._task:
                 self._begun = True
-                if self._gone:
-                    self._rooms.stop(event.room_id)
                 self._put("start", {"room_id": event.room_id, "line_id": event.line_id})
                 self._put(
                     "owner_message",

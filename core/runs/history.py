@@ -55,6 +55,9 @@ async def begin(store: Store, turn: Turn, parent_id: str | None = None) -> Run:
                 " values (?, ?, ?, 'user', ?, ?, ?)",
                 (turn.thread, turn.channel, turn.sender, turn.text, run.id, now()),
             )
+        elif turn.cue:
+            # The line stands in the thread already, for several runs: each keeps which one it answered.
+            await db.execute(STEP, step_values(run.id, "asked", {"text": turn.text, "author": turn.sender}))
     return run
 
 
@@ -187,7 +190,8 @@ async def transcript(store: Store, run_id: str) -> list[dict[str, Any]]:
         for one in await steps(store, run_id)
         if one["kind"] in {"tool", "failure", "note", "judge", "stuck"}
     ]
-    opening = [line for line in lines if line["kind"] == "user"]
+    asked = [one | {"kind": "user"} for one in await steps(store, run_id) if one["kind"] == "asked"]
+    opening = [*asked, *(line for line in lines if line["kind"] == "user")]
     return [*opening, *done, *(line for line in lines if line["kind"] != "user")]
 
 

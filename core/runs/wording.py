@@ -14,7 +14,7 @@ BUG = "It broke off because of an error inside the app; the log says which."
 STOPPED = "It was stopped."
 LOST = "The app ended while it was running. What had been begun may be done, and nothing of it is known."
 NOBODY_WAITS = (
-    " (Nobody waits from inside a room or a conversation between agents: it runs in the background.)"
+    " (You are in a room or answering another agent: nobody waits from there, so it runs in the background.)"
 )
 WAITED = "(Asked from a command, which ends with its answer: it was waited for.)\n"
 

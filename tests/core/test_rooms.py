@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from core import agents, rooms
 from core.channels.rooms import Rooms
@@ -16,7 +17,9 @@ from core.events import RoomAsked, RoomSettled, RunStarted, SpeakerEnded, Speake
 from core.memory import Memory, Source
 from core.rooms import ASSISTANT, Member, Room
 from core.runs import budget, history, roomtalk
+from core.runs.handover import Handover
 from core.runs.mentions import mentioned
+from core.tool import Context, Effect, tool
 from core.tools import agents as agent_tools
 from core.tools import memory as memory_tools
 from tests.fakes.house import House, house
@@ -24,6 +27,10 @@ from tests.fakes.openai_server import Answer, fault
 
 pytestmark = pytest.mark.anyio
 NAMES = ("Ana Núñez", "Bob", "Clara", "Dora")
+
+
+class Nothing(BaseModel):
+    pass
 
 
 class Table:
@@ -414,3 +421,54 @@ async def test_in_a_room_nobody_asks_with_a_card_and_the_owner_is_reached_by_the
     assert "ask_questions" not in ana | assistant
     assert assistant - ana == {"send_telegram", "set_identity"} & assistant
     assert "send_telegram" in assistant
+
+
+async def test_a_permission_names_who_wants_it_and_without_a_watcher_there_is_none(four: Table) -> None:
+    @tool(Effect.DANGER)
+    async def burn(args: Nothing, ctx: Context) -> str:
+        """Burn it."""
+        return "burnt"
+
+    four.here.tools.add(burn)
+    four.here.server.next(Answer(calls=[("burn", {})]), Answer("done"))
+    await four.say("@ana burn it", can_ask=True)
+    (asked,) = four.here.asked
+    assert (asked.agent, asked.channel, asked.thread) == ("ana", "group", four.room.thread)
+    four.here.server.next(Answer(calls=[("burn", {})]), Answer("not allowed"))
+    await four.say("@ana again")
+    assert len(four.here.asked) == 1
+    assert "nobody can be asked here" in four.told()[-1]["content"]
+
+
+async def test_what_is_handed_on_inside_a_room_is_not_waited_for(four: Table) -> None:
+    handover = Handover(
+        store=four.here.store,
+        bus=four.here.bus,
+        identity=four.here.identity,
+        tools=four.here.tools,
+        runner=four.here.runner,
+    )
+    four.here.services[Handover] = handover
+    four.here.tools.add(agent_tools.call_agent)
+    async with handover.open():
+        four.here.server.next(Answer(calls=[("call_agent", {"agent": "bob", "prompt": "count"})]))
+        four.here.server.default = by_whom({"ana": "handed on", "": "counted"})
+        await four.say("@ana have it counted")
+        told = [
+            message["content"]
+            for one in four.here.server.requests
+            for message in one.body["messages"]
+            if message["role"] == "tool"
+        ]
+        assert "nobody waits from there" in told[0]
+    assert ("ana", "handed on") in await four.lines()
+
+
+async def test_a_run_of_a_room_keeps_which_line_it_answered(four: Table) -> None:
+    await four.say("@ana @bob hello")
+    for event in four.here.seen(SpeakerStarted):
+        told = await history.transcript(four.here.store, event.run_id)
+        assert [(one["kind"], one["text"]) for one in told] == [
+            ("user", "@ana @bob hello"),
+            ("assistant", "ready"),
+        ]

@@ -123,6 +123,8 @@ async def test_a_line_is_answered_under_names_and_faces(table: Table, until: Unt
         assert sum(isinstance(row, SpeakerRow) for row in screen.talk.view.rows()) == 2
         await screen.chat.show_room(screen.chat.room_id)
         assert seen.lines() == expected  # what is kept looks as what was seen
+        await seen.rooms.cut(await seen.rooms.find("The plan"), 2)
+        await until(lambda: seen.lines() == expected[:3])
 
 
 async def test_stop_and_what_came_from_elsewhere(table: Table, until: Until) -> None:
