@@ -1,6 +1,7 @@
 """What the doctor says of the phone: whether it can be had, and whether a round would find it open."""
 
 from bridge.handset import Handset
+from bridge.watcher import Watcher
 from core.api.doctor import Check, Level
 from core.app import App
 from core.texts import t
@@ -31,4 +32,14 @@ async def phone_checks(app: App) -> list[Check]:
         return [
             Check("phone", Level.WARN, t("doctor.phone.locked", lang), t("doctor.phone.locked.mend", lang))
         ]
-    return [Check("phone", Level.OK, text)]
+    return [Check("phone", Level.OK, text), *_watch(app, lang)]
+
+
+def _watch(app: App, lang: str) -> list[Check]:
+    watcher = app.services.get(Watcher)
+    if not isinstance(watcher, Watcher) or watcher.state == "off":
+        return []
+    if watcher.state == "online":
+        return [Check("phone_watch", Level.OK, t("doctor.watch.online", lang))]
+    text = t("doctor.watch.offline", lang, why=watcher.why)
+    return [Check("phone_watch", Level.FAIL, text, t("doctor.watch.mend", lang))]

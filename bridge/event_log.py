@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from bridge.notifications import FOREGROUND, ONGOING, SUMMARY, header_fields, parse_flags
+from bridge.notifications import FOREGROUND, ONGOING, SUMMARY, header_fields, parse_flags, talks
 
 _LINES = 6  # as many as one event may take
 
@@ -24,6 +24,11 @@ class Enqueued:
     ongoing: bool
     status: int  # 0 posted, 1 updated, 2 ignored
     at: float | None  # seconds, when the log line carries them
+
+    @property
+    def of_a_chat(self) -> bool:
+        """Whether it stands for somebody's message, and not for a group of them or the app itself."""
+        return not self.summary and (self.category == "msg" or talks(self.channel))
 
 
 _EVENT = "notification_enqueue: ["

@@ -92,6 +92,11 @@ def parse_flags(text: str) -> int:
     return sum({_FLAG_NAMES.get(name, 0) for name in text.split("|")})
 
 
+def talks(channel: str) -> bool:
+    """Whether a channel carries what people write."""
+    return bool(_CHAT_CHANNEL.search(channel))
+
+
 def header_fields(rest: str) -> dict[str, str]:
     """The fields of `Notification(...)` that matter, those of a public version inside it left out."""
     own = rest.split("publicVersion=", 1)[0]
@@ -232,8 +237,8 @@ def _notice(record: _Record) -> Notice | None:
     category = record.fields.get("category", "")
     channel = record.fields.get("channel", "")
     summary = bool(record.flags & SUMMARY)
-    talks = bool(extras.messages) or category == "msg" or bool(_CHAT_CHANNEL.search(channel))
-    if not talks and record.fields.get("groupKey") != "group_key_messages":
+    chats = bool(extras.messages) or category == "msg" or talks(channel)
+    if not chats and record.fields.get("groupKey") != "group_key_messages":
         return None
     if category in _NOT_MESSAGES or (record.flags & (ONGOING | FOREGROUND) and not extras.messages):
         return None

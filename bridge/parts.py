@@ -15,6 +15,7 @@ from bridge.owner_questions import Questions
 from bridge.owner_telegram import OwnerTelegram
 from bridge.rounds import Rounds
 from bridge.tools import TOOLS
+from bridge.watcher import Watcher
 from core.api.doctor import Checks
 from core.api.server import serve
 from core.app import App, Part
@@ -38,12 +39,13 @@ async def phone(app: App) -> AsyncIterator[None]:
             await stack.enter_async_context(OwnerTelegram(app, chats, questions).open())
         rounds = await stack.enter_async_context(Rounds.open(app, app.services[Handset], questions))
         app.services[Rounds] = rounds
+        app.services[Watcher] = await stack.enter_async_context(Watcher.open(app, app.services[Handset]))
         # Delivering takes the phone, which may be far away: nobody waits for it.
         resuming = asyncio.create_task(questions.resume(), name="answers of an earlier start")
         try:
             yield
         finally:
-            del app.services[Rounds]
+            del app.services[Rounds], app.services[Watcher]
             resuming.cancel()
             with suppress(asyncio.CancelledError):
                 await resuming

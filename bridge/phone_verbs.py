@@ -50,6 +50,11 @@ def show(shown: dict[str, Any]) -> None:
         rows[say("phone.field.front")] = condition["foreground"]
         rows["Android"] = condition["android"]
         rows["WhatsApp"] = condition["package_version"]
+    if shown["serial"]:
+        watch = shown["watch"]
+        rows[say("phone.field.watch")] = " · ".join(
+            filter(None, (say(f"phone.watch.{watch['state']}"), watch["why"]))
+        )
     record({name: value for name, value in rows.items() if value not in (None, "")})
     if not ready and shown["detail"]:
         click.echo(say("phone.detail", detail=shown["detail"]), err=True)

@@ -4,17 +4,16 @@ Never a guess and never silence, and not the same news over and over: within the
 told once, and what comes meanwhile waits for the end of the window, when the phone is tried again.
 """
 
-import hashlib
 import json
-import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from bridge import journal, notifications, report
+from bridge import journal, report
 from bridge.alerts import hear
 from bridge.handset import Handset, in_use
 from bridge.journal import Round
 from bridge.notifications import Notice
+from bridge.shade import marks, shade
 from core.errors import ApxError
 from core.events import AlertRelayed
 from core.message import Message
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from bridge.rounds import Rounds
 
 WINDOW_S = 300.0
-DUMP_S = 15.0
 SILENT_ADB = {
     "no_adb",
     "absent",
@@ -80,35 +78,19 @@ async def _untold(store: Store, round: Round, said: list[Notice]) -> list[Notice
         (datetime.now(UTC) - timedelta(days=1)).isoformat(timespec="milliseconds"),
     )
     told = {mark for row in rows for mark in json.loads(row["detail"])["marks"]}
-    news = [one for one in said if not _marks(one) <= told]
+    news = [one for one in said if not set(marks(one)) <= told]
     if news:
-        marks = sorted(mark for one in news for mark in _marks(one))
-        await journal.step(store, round.id, "notices_told", marks=marks)
+        fresh = sorted({mark for one in news for mark in marks(one)})
+        await journal.step(store, round.id, "notices_told", marks=fresh)
     return news
 
 
-def _marks(notice: Notice) -> set[str]:
-    """What tells this notice from one that was told: its chat, its messages and their times."""
-    lines = [f"{one.sender}\x1f{one.text}\x1f{one.time_ms}" for one in notice.messages] or [notice.text]
-    return {
-        hashlib.sha256(f"{notice.key}\x1f{notice.chat}\x1f{line}".encode()).hexdigest()[:16] for line in lines
-    }
-
-
 async def notices(handset: Handset) -> list[Notice]:
-    """What the notifications of the pinned app and user say; nothing when the phone does not answer that either."""
-    target = handset.target
+    """What hangs on the phone; nothing when it does not answer that either."""
     try:
-        adb = await handset.adb()
-        dump = await adb.shell(target.serial, "dumpsys notification --noredact", timeout_s=DUMP_S)
-        listed = await adb.shell(target.serial, f"cmd package list packages -U {target.package}")
+        return await shade(handset)
     except ApxError:
         return []
-    # The uid is what a message that imitates a record cannot know.
-    uid = re.search(rf"^package:{re.escape(target.package)} uid:(\d+)", listed.stdout, re.MULTILINE)
-    number = int(uid[1]) + target.user * 100_000 if uid and int(uid[1]) < 100_000 else None
-    found = notifications.notices(dump.stdout, target.package, user=target.user, uid=number)
-    return [one for one in found if one.messages or one.text]
 
 
 async def resting_s(rounds: "Rounds") -> float:

@@ -10,6 +10,7 @@ from bridge import view
 from bridge.handset import Handset
 from bridge.owner_questions import Questions
 from bridge.presence import is_address
+from bridge.watcher import Watcher
 from core import alerts
 from core.api.access import Caller, Scope
 from core.api.problems import Rejected
@@ -149,7 +150,7 @@ async def answer(question_id: str, body: Answer, questions: Open, who: Person) -
 @router.get("/api/phone", tags=["phone"])
 async def phone(app: Apx, handset: Hand) -> Response:
     """How the phone is, and which ones are attached."""
-    return reply(await view.phone(handset, app.identity.language))
+    return reply(await view.phone(handset, app.services.get(Watcher), app.identity.language))
 
 
 @router.post("/api/phone/use", tags=["phone"])
@@ -166,7 +167,7 @@ async def use(body: Use, app: Apx, handset: Hand) -> Response:
         if (value := getattr(body, name)) is not None:
             changes[f"phone.{name}"] = value
     await app.config.set(changes)
-    return reply(await view.phone(handset, app.identity.language))
+    return reply(await view.phone(handset, app.services.get(Watcher), app.identity.language))
 
 
 @router.post("/api/phone/connect", tags=["phone"])

@@ -12,6 +12,7 @@ from bridge import guard, journal
 from bridge.handset import Handset
 from bridge.journal import Conversation
 from bridge.report import why_not
+from bridge.watcher import Watcher
 from core.errors import PhoneUnreachable
 from core.store import Store
 
@@ -130,7 +131,7 @@ def question(row: Any, *, reveal: bool = False) -> dict[str, Any]:
     return values if reveal else _covered(values, known_codes((row["question"], row["draft"])))
 
 
-async def phone(handset: Handset, lang: str) -> dict[str, Any]:
+async def phone(handset: Handset, watcher: Watcher | None, lang: str) -> dict[str, Any]:
     """How the pinned phone is, in a word, in a sentence and in detail, and what else is attached."""
     state, condition, detail = await handset.look()
     target = handset.target
@@ -147,4 +148,5 @@ async def phone(handset: Handset, lang: str) -> dict[str, Any]:
         "user": target.user,
         "condition": asdict(condition) if condition is not None else None,
         "devices": devices,
+        "watch": {"state": watcher.state, "why": watcher.why} if watcher else {"state": "off", "why": ""},
     }

@@ -125,6 +125,7 @@ def _door(app: "App", words: Words) -> "Door":
     """The phone's side of this app, as the callables that the screens ask."""
     from bridge.handset import Handset
     from bridge.owner_questions import Questions
+    from bridge.watcher import Watcher
     from core.errors import Unavailable
     from desktop.door import Door
     from desktop.phone import Attached, Known
@@ -158,7 +159,11 @@ def _door(app: "App", words: Words) -> "Door":
     async def answer(question_id: str, choice: str, text: str) -> None:
         await found(Questions).answer(question_id, choice, text=text, by="desktop")
 
-    return Door(state, attached, picture, answer)
+    def watching() -> tuple[str, str]:
+        watcher = app.services.get(Watcher)
+        return (watcher.state, watcher.why) if watcher is not None else ("off", "")
+
+    return Door(state, attached, picture, answer, watching)
 
 
 def name_of(properties: Mapping[str, str]) -> str:

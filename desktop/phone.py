@@ -107,6 +107,7 @@ class PhoneScreen(Screen):
         attached: Callable[[], Awaitable[Sequence[Attached]]],
         choose: Callable[[str], Awaitable[None]],
         picture: Callable[[], Awaitable[bytes]],
+        more: Sequence[QWidget] = (),
     ) -> None:
         super().__init__(words, "phone")
         self._state, self._attached, self._choose, self._take = state, attached, choose, picture
@@ -120,6 +121,8 @@ class PhoneScreen(Screen):
         left.setSpacing(12)
         left.addWidget(self._state_card())
         left.addWidget(self._phones_card())
+        for card in more:
+            left.addWidget(card)
         left.addStretch()
         inside = QWidget()
         columns = QHBoxLayout(inside)

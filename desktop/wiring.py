@@ -26,6 +26,7 @@ from desktop.settings import pages
 from desktop.settings.telegram import Claim, TelegramPage
 from desktop.slots import settle, slot
 from desktop.stage import Stage
+from desktop.watching import WatchCard
 
 if TYPE_CHECKING:
     from core.app import App
@@ -109,12 +110,19 @@ class Desk:
             answer=self.answer,
             start=self.start_round,
         )
+        self.watch = WatchCard(
+            words,
+            on=lambda: app.config.now.whatsapp.watch,
+            change=lambda key, value: app.config.set({key: value}),
+            state=self.door.watching,
+        )
         self.phone = PhoneScreen(
             words,
             state=self.door.state,
             attached=self.door.attached,
             choose=self.choose_phone,
             picture=self.door.picture,
+            more=(self.watch,),
         )
         self.activity = Activity(
             words,
@@ -258,6 +266,7 @@ class Desk:
             self.phone.known = None
             if self.phone.isVisible():
                 self.phone.refresh()
+        self.watch.refresh()
         self.settings.refresh()
         self.guide.refresh()
 
@@ -273,6 +282,8 @@ class Desk:
         self.rounds.show_phone(state, TONES.get(event.state, "danger"))
 
     def _channel_told(self, event: ChannelState) -> None:
+        if event.channel == "phone_watch":
+            self.watch.refresh()
         if event.channel.startswith("telegram"):
             self._channel = (event.state, event.detail)
             self._show_claim()

@@ -57,7 +57,7 @@ async def test_the_phone_is_looked_at_with_no_app_running(here: Place, tmp_path:
     shown = await here.data("phone", "status")
     assert (shown["state"], shown["serial"]) == ("ready", here.address)
     told = await here.apx("phone", "status")
-    assert (told.returncode, told.stdout.startswith("✓ ")) == (0, True)
+    assert (told.returncode, told.stdout.startswith("✓ ")) == (0, True), told.stderr
     assert here.address in told.stdout
     picture = tmp_path / "screen.png"
     saved = await here.apx("phone", "screenshot", str(picture))

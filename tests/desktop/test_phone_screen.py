@@ -5,10 +5,12 @@ import asyncio
 import pytest
 from PySide6.QtCore import QBuffer
 from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from core.errors import PhoneUnreachable
 from desktop.phone import STATES, Attached, Known, PhoneScreen
+from desktop.watching import WatchCard
 from desktop.words import Words
 from tests.desktop.conftest import Until
 
@@ -110,3 +112,33 @@ async def test_the_words_change_live(page: PhoneScreen, words: Words) -> None:
     await page.refresh()
     words.speak("es")
     assert page.state_chip.text() == "conectado"
+
+
+async def test_the_watch_is_a_switch_and_says_how_it_stands(words: Words, qtbot: QtBot, until: Until) -> None:
+    on, state, written = False, ("off", ""), list[tuple[str, object]]()
+
+    async def change(key: str, value: object) -> None:
+        nonlocal on
+        written.append((key, value))
+        on = bool(value)
+
+    card = WatchCard(words, on=lambda: on, change=change, state=lambda: state)
+    qtbot.addWidget(card)
+    card.show()
+    assert card.chip.isHidden()
+    card.row.editor.click()  # type: ignore[attr-defined]
+    await until(lambda: written)
+    assert written == [("whatsapp.watch", True)]
+    state = ("offline", "absent")
+    card.refresh()
+    assert (card.chip.text(), card.why.text()) == (words("watching.offline"), "Not connected")
+    state = ("online", "")
+    card.refresh()
+    assert card.chip.text() == words("watching.online")
+    assert not card.chip.isHidden()
+
+
+async def test_a_told_state_does_not_hide_the_phones(page: PhoneScreen, words: Words, until: Until) -> None:
+    page.tell(Known("ready"))
+    page.show()
+    await until(lambda: words("phone.chosen") in [one.text() for one in page.findChildren(QLabel)])
