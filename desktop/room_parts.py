@@ -100,7 +100,7 @@ class Members(QWidget):
         self._words = words
         self._others: Sequence[Person] = ()
         self.faces: dict[str, Face] = {}
-        self.add = pieces.button("quiet", "plus", self._offer)
+        self.add = pieces.button("quiet", "plus", lambda: self._drop(self.others(), self.add))
         self.add.setProperty("small", True)
         self.menu: QMenu | None = None
         self._column = QVBoxLayout(self)
@@ -117,7 +117,7 @@ class Members(QWidget):
             self._wrap.deleteLater()
         self.faces = {one.slug: Face(one, self._words) for one in members}
         for face in self.faces.values():
-            face.clicked.connect(lambda face=face: self._open(face))
+            face.clicked.connect(lambda face=face: self._drop(self.choices(face.person), face))
         self.add.setText(self._words("rooms.add"))
         self.add.setEnabled(bool(others))
         self.add.setToolTip("" if others else self._words("rooms.nobody_else"))
@@ -125,27 +125,28 @@ class Members(QWidget):
         self._column.addWidget(self._wrap)
         self.add.show()
 
-    def _menu(self, under: QWidget) -> QMenu:
-        self.menu = menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.destroyed.connect(lambda: setattr(self, "menu", None))
-        menu.popup(under.mapToGlobal(QPoint(0, under.height() + 4)))
-        return menu
-
-    def _open(self, face: Face) -> None:
-        said, person = self._words, face.person
-        menu = self._menu(face)
+    def choices(self, person: Person) -> QMenu:
+        """What can be done with a member."""
+        said, menu = self._words, QMenu(self)
         if person.here:
             ask = menu.addAction(said("rooms.ask", name=person.name))
             ask.triggered.connect(lambda: self.mentioned.emit(person.handle))
         out = menu.addAction(theme.icon("close"), said("rooms.remove"))
         out.triggered.connect(lambda: self.left.emit(person.slug))
+        return menu
 
-    def _offer(self) -> None:
-        menu = self._menu(self.add)
+    def others(self) -> QMenu:
+        """Who could join."""
+        menu = QMenu(self)
         for one in self._others:
             action = menu.addAction(blobs.icon(one.icon or "noche"), f"{one.name}  @{one.handle}")
             action.triggered.connect(lambda _=False, one=one: self.joined.emit(one))
+        return menu
+
+    def _drop(self, menu: QMenu, under: QWidget) -> None:
+        self.menu = menu
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(under.mapToGlobal(QPoint(0, under.height() + 4)))
 
 
 class NewRoom(Card):

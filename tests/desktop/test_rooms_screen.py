@@ -248,3 +248,18 @@ def test_completion_looks_at_short_names_and_every_word() -> None:
     people = [Member("ana", "default", "Ana Núñez", ""), Member("x", "default", "Away", "", here=False)]
     assert [one.slug for one in fitting(people, "NÚ")] == ["ana"]
     assert fitting(people, "aw") == []
+
+
+async def test_a_member_is_asked_taken_out_and_let_in_again(table: Table, until: Until, words: Words) -> None:
+    async with table() as seen:
+        members = seen.screen.members
+        ask, out = members.choices(members.faces["ana"].person).actions()
+        assert ask.text() == words("rooms.ask", name="Ana Núñez")
+        ask.trigger()
+        assert seen.screen.talk.composer.lines.toPlainText() == "@ana "
+        out.trigger()
+        await until(lambda: "ana" not in members.faces)
+        (back,) = members.others().actions()
+        assert back.text() == "Ana Núñez  @ana"
+        back.trigger()
+        await until(lambda: list(members.faces) == ["super_agent", "bob", "ana"])
