@@ -71,7 +71,7 @@ async def remove(store: Store, named: str) -> Project:
         await store.run("delete from projects where id = ?", project.id)
     except sqlite3.IntegrityError as error:
         raise Refused(
-            f"{project.name} has runs, alerts, facts or tasks that name it; it stays so that they can be read."
+            f"{project.name} has runs, rooms, alerts, facts or tasks that name it; it stays so that they can be read."
         ) from error
     return project
 

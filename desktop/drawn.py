@@ -37,6 +37,10 @@ def row_for(entry: Entry, words: Words, deeds: Deeds) -> Row:
             from desktop.handed import HandoverRow
 
             return HandoverRow(entry, words)
+        case Kind.SPEAKER:
+            from desktop.speaker import SpeakerRow  # only in rooms
+
+            return SpeakerRow(entry, words)
         case Kind.OWNER:
             return PicturedRow(entry, words) if entry.files else OwnerRow(entry, words)
         case Kind.AGENT:

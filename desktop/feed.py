@@ -24,6 +24,7 @@ class Feed(QObject):
     file_delivered = Signal(object)
     rounds_changed = Signal()
     questions_changed = Signal()
+    rooms_changed = Signal()
     tasks_changed = Signal()
     job_changed = Signal(object)
     titled = Signal(object)
@@ -70,6 +71,8 @@ class Feed(QObject):
             events.ApprovalDecided: lambda _: self.questions_changed.emit(),
         }
         self._signals |= {events.BackgroundJob: self.job_changed.emit, events.ThreadTitled: self.titled.emit}
+        for kind in (events.RoomChanged, events.RoomAsked, events.SpeakerEnded, events.RoomSettled):
+            self._signals[kind] = lambda _: self.rooms_changed.emit()
         self._signals[events.TaskChanged] = lambda _: self.tasks_changed.emit()
         self._signals[events.MemoryChanged] = lambda _: self.memory_changed.emit()
         self._leave = bus.subscribe(events.Event, self._tell)

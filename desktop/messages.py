@@ -27,6 +27,7 @@ class Kind(StrEnum):
     ERROR = "error"
     QUESTIONS = "questions"
     HANDOVER = "handover"
+    SPEAKER = "speaker"  # who says what follows: the text is the name, the result the face
 
 
 @dataclass(frozen=True, slots=True)

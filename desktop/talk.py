@@ -33,6 +33,7 @@ class Talk(QWidget):
         *,
         workers: Workers | None = None,
         small: bool = False,
+        pictures: bool = True,
     ) -> None:
         super().__init__()
         self._chat, self._words = chat, words
@@ -48,9 +49,9 @@ class Talk(QWidget):
         self.stack.setMinimumHeight(1)  # what waits comes first where there is little room
         self.questions = QuestionList(questions, words, margin=margin, small=small)
         self.strip = Strip(workers or Workers(self), words, margin=margin, small=small)
-        self.composer = Composer(words, small=small, pictures=True)
+        self.composer = Composer(words, small=small, pictures=pictures)
         self.composer.submitted.connect(self._send)
-        self.setAcceptDrops(True)  # anywhere over the conversation is near enough
+        self.setAcceptDrops(pictures)  # anywhere over the conversation is near enough
         self.composer.stopped.connect(chat.stop)
         self.composer.submitted.connect(lambda _: self.view.to_end())
         self.to_end = pieces.button("", "chevron-down", self.view.to_end)

@@ -23,7 +23,10 @@ JobResult = Callable[[str], Awaitable[str]]
 
 
 class Telling(QObject):
-    """Follows the runs of one thread. `ours` says whether a run is one whose end somebody here waits for."""
+    """Follows the runs of one thread, or of none but those it is given.
+
+    `ours` says whether a run is one whose end somebody here waits for.
+    """
 
     def __init__(self, messages: Messages, feed: Feed, ours: Callable[[], bool], parent: QObject) -> None:
         super().__init__(parent)
@@ -62,6 +65,14 @@ class Telling(QObject):
         for known in (self._runs, self._calls, self._stale):
             known.clear()
 
+    def follow(self, run_id: str) -> None:
+        """A run that was announced otherwise is told too."""
+        self._runs[run_id] = []
+
+    def leave(self, run_id: str) -> None:
+        """That run is told no more."""
+        self._runs.pop(run_id, None)
+
     def finish(self, run_id: str, text: str) -> None:
         """The closing text is the truth: what was streamed gives way to it where they differ."""
         entries = [entry for entry in self._runs.pop(run_id, []) if entry.text]
@@ -89,7 +100,7 @@ class Telling(QObject):
             self.messages.touch(entry)
 
     def _started(self, event: "events.RunStarted") -> None:
-        if event.thread == self.thread_name and event.run_id:
+        if self.thread_name and event.thread == self.thread_name and event.run_id:
             self._runs[event.run_id] = []
             if not self._ours():
                 self.passed()

@@ -18,6 +18,7 @@ FOLDS_BELOW = 900
 SCREENS = (
     ("guide", "check"),
     ("chat", "chat"),
+    ("rooms", "rooms"),
     ("rounds", "rounds"),
     ("phone", "phone"),
     ("tasks", "tasks"),

@@ -26,7 +26,7 @@ from core.runs.approvals import Approvals
 from core.runs.history import transcript
 from core.runs.manifest import manifest
 from core.runs.selection import UNATTENDED
-from desktop import approvals, kept, ran, records, steps
+from desktop import approvals, kept, ran, records, room_desk, steps
 from desktop.activity import Activity
 from desktop.phone import TONES, Known, PhoneScreen
 from desktop.questions import Question
@@ -56,6 +56,7 @@ async def joined(app: "App", stage: Stage, door: "Door") -> AsyncIterator[None]:
     finally:
         desk.rest()
         await stage.chat.close()
+        await desk.room.chat.close()
         await settle()  # before the screens go: a slot that comes back wants its widget
         desk.leave()
 
@@ -95,7 +96,7 @@ class Desk:
         for disconnect in self._connections:
             disconnect()
         self._connections.clear()
-        for screen in (self.rounds, self.activity, self.jobs, self.tasks, self.memory):
+        for screen in (self.room, self.rounds, self.activity, self.jobs, self.tasks, self.memory):
             screen.rest()
         self.stage.feed.close()
         self.stage.questions.serve(None, None)
@@ -148,12 +149,14 @@ class Desk:
         self.talks = Talks(app, stage.chat, stage.conversations, self.team, words)
         self.jobs = self.team.screen()
         self.tasks, self.memory = kept.tasks_screen(app, words), kept.memory_screen(app, words)
+        self.room = room_desk.rooms_screen(app, words, stage.feed, stage.questions, stage.save)
         self.settings = pages.screen(app, words, decide=self.decide)
         self.guide = steps.guide(app, words)
         self.guide.wanted.connect(self._go)
         self.guide.finished.connect(self._guided)
         self.screens = {
             "guide": self.guide,
+            "rooms": self.room,
             "rounds": self.rounds,
             "phone": self.phone,
             "tasks": self.tasks,
@@ -174,6 +177,7 @@ class Desk:
         self._on(feed.titled, self._titled)
         for happened in (feed.run_started, feed.run_closed):
             self._on(happened, self._thread_told)
+        self._on(feed.rooms_changed, self.room.follow)
         self._on(feed.tasks_changed, self.tasks.follow)
         self._on(feed.memory_changed, self.memory.follow)
         self._on(feed.phone_changed, self._phone_told)
@@ -264,6 +268,7 @@ class Desk:
         self._speak()
         self._introduce()
         self._show_model()
+        self.room.follow()
         self.settings.refresh()
         self.guide.refresh()
 

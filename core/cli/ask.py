@@ -42,7 +42,7 @@ async def ask(
     images: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    text = _read(" ".join(prompt))
+    text = read(" ".join(prompt))
     body: dict[str, Any] = {
         "prompt": text,
         "channel": "cli",
@@ -69,7 +69,7 @@ async def ask(
                 elif frame["type"].startswith("approval_"):
                     terminal.frame(frame)
                 else:
-                    _show(frame, name)
+                    show(frame, name)
     if result is None:
         raise ApiFailed(say("broke_off"), code="unavailable", status=0)
     if as_json:
@@ -85,7 +85,8 @@ async def ask(
     click.echo(f"# {usage['input_tokens']} tok in / {usage['output_tokens']} out · {seconds}", err=True)
 
 
-def _read(given: str) -> str:
+def read(given: str) -> str:
+    """What was given, or what stdin holds."""
     if given and given != "-":
         return given
     if not given and sys.stdin.isatty():
@@ -106,7 +107,7 @@ def _image(path: Path) -> dict[str, str]:
         raise Invalid(t("pictures.unread", language(), name=path.name)) from error
 
 
-def _show(frame: dict[str, Any], name: str) -> None:
+def show(frame: dict[str, Any], name: str) -> None:
     """The lines beside the answer: who answers with what, which tools, what came with it."""
     kind = frame["type"]
     if kind == "model_routed" and frame.get("purpose", "turn") not in {"judge", "title", "summary"}:

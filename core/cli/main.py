@@ -25,6 +25,7 @@ VERBS = {
     "task": "core.cli.tasks:task",
     "approvals": "core.cli.approvals:approvals",
     "agent": "core.cli.agent:agent",
+    "room": "core.cli.room:room",
     "send": "core.cli.send:send",
     "jobs": "core.cli.send:jobs",
     "mcp": "core.cli.mcp:mcp",

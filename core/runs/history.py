@@ -60,7 +60,10 @@ async def begin(store: Store, turn: Turn, parent_id: str | None = None) -> Run:
         ("update media set run_id = ? where id = ? and run_id is null", (run.id, file.media_id))
         for file in turn.attachments
     ]
-    await store.together(opened, *([] if turn.sealed else [asked]), *brought)
+    # The line of a room stands in the thread already, for several runs: each keeps which one it answered.
+    cued: Statement = (STEP, step_values(run.id, "asked", {"text": turn.text, "author": turn.sender}))
+    said = [] if turn.sealed else [cued] if turn.cue else [asked]
+    await store.together(opened, *said, *brought)
     return run
 
 
@@ -200,7 +203,8 @@ async def transcript(store: Store, run_id: str) -> list[dict[str, Any]]:
         for one in await steps(store, run_id)
         if one["kind"] in {"tool", "failure", "note", "judge", "stuck"}
     ]
-    opening = [line for line in lines if line["kind"] == "user"]
+    asked = [one | {"kind": "user"} for one in await steps(store, run_id) if one["kind"] == "asked"]
+    opening = [*asked, *(line for line in lines if line["kind"] == "user")]
     return [*opening, *done, *(line for line in lines if line["kind"] != "user")]
 
 
@@ -220,8 +224,9 @@ async def active_threads(
     """The owner's latest conversations on other channels, newest first: (channel, last lines)."""
     since = (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="milliseconds")
     rows = await store.all(
-        "with latest as (select thread, channel, max(id) as last from messages where thread != ? and channel != 'a2a'"
-        " and at >= ? and role in ('user', 'assistant') group by thread order by last desc limit ?)"
+        "with latest as (select thread, channel, max(id) as last from messages where thread != ? and at >= ?"
+        " and channel not in ('a2a', 'group') and role in ('user', 'assistant')"
+        " group by thread order by last desc limit ?)"
         " select latest.thread, latest.channel, said.role, said.text from latest join messages as said on said.id in"
         " (select id from messages where thread = latest.thread and role in ('user', 'assistant')"
         " order by id desc limit ?) order by latest.last desc, said.id",

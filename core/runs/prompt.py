@@ -112,7 +112,8 @@ def _threads(threads: Sequence[tuple[str, Sequence[Message]]], agent: str) -> st
 
 def question(turn: Turn) -> str:
     """The turn's own text, with the files that came with it."""
-    text = turn.text if turn.sender == "owner" and not turn.sealed else neutral(turn.text)
+    own = turn.sender == "owner" and not turn.sealed
+    text = turn.cue or (turn.text if own else neutral(turn.text))
     return _with(text, turn.attachments)
 
 

@@ -297,7 +297,7 @@ class Runner:
         turn = run.turn
         if turn.sealed:
             return []
-        if turn.previous or not turn.thread:
+        if turn.previous or turn.cue or not turn.thread:
             return list(turn.previous)
         return await summaries.conversation(self._store, turn.thread, run.id)
 
@@ -307,7 +307,7 @@ class Runner:
             return prompt.messages(turn, turn.system or "")
         settings = self._config.now.super_agent
         # Between agents everybody is of the house; only the assistant knows of the owner's other conversations.
-        house = turn.sender == "owner" or turn.channel == "a2a"
+        house = turn.sender == "owner" or turn.channel in {"a2a", "group"}
         owner = house and not turn.role
         rows = (
             await self._store.all("select name from projects where id != 'default' order by name")

@@ -119,7 +119,7 @@ class Summaries:
     def after(self, run: Run) -> None:
         """A run has ended: see whether its thread has grown too long."""
         thread = run.turn.thread
-        if run.turn.sealed or run.turn.previous or not thread or thread in self._tasks:
+        if run.turn.sealed or run.turn.previous or run.turn.cue or not thread or thread in self._tasks:
             return
         task = asyncio.create_task(self._look(run), name=f"summary of {thread}")
         self._tasks[thread] = task

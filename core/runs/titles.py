@@ -75,7 +75,11 @@ async def listed(
     """The owner's conversations, the last one that was spoken in first; those of agents are not among them."""
     where = "m.thread != '' and m.role in ('user', 'assistant')"
     wanted = list(channels)
-    where += f" and m.channel in ({', '.join('?' * len(wanted))})" if wanted else " and m.channel != 'a2a'"
+    where += (
+        f" and m.channel in ({', '.join('?' * len(wanted))})"
+        if wanted
+        else " and m.channel not in ('a2a', 'group')"
+    )
     rows = await store.all(
         "select m.thread, max(m.channel) as channel, count(*) as lines, min(m.at) as began_at, max(m.at) as last_at,"
         " n.title, n.titled_by, coalesce((select text from messages f where f.thread = m.thread and f.role = 'user'"
@@ -147,7 +151,7 @@ class Titles:
             self._begin(event, event.channel, self._better)
 
     def _begin(self, event: Any, channel: str, work: Callable[[str, str], Any]) -> None:
-        if channel in UNATTENDED or not event.thread or not event.run_id:
+        if channel in UNATTENDED or channel == "group" or not event.thread or not event.run_id:
             return
         task = asyncio.create_task(work(event.thread, event.run_id), name=f"title of {event.thread}")
         self._tasks.add(task)

@@ -56,6 +56,9 @@ class Turn:
     Between agents: `answerer` is who answers (empty: the assistant, in a conversation of the owner's), `role` what it
     is told it is, `depth` how often the work was handed on, `aside` that what it writes is its own note and no
     answer. `run_id` names the run beforehand, `job_id` the work that it is part of.
+
+    A turn with a `cue` answers a line that stands in its thread and in `previous` already, as in a room: `text` is that
+    line, and the cue is what the model is told last in its place.
     """
 
     text: str
@@ -80,6 +83,7 @@ class Turn:
     role: str = ""
     depth: int = 0
     aside: bool = False
+    cue: str = ""
     run_id: str = ""
     job_id: str = ""
     budget: "Budget | None" = None  # steps shared with whoever delegates

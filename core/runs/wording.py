@@ -15,7 +15,9 @@ SELF = "That is you. Do it yourself, or use run_subagent for a piece of it that 
 BUG = "It broke off because of an error inside the app; the log says which."
 STOPPED = "It was stopped."
 LOST = "The app ended while it was running. What had been begun may be done, and nothing of it is known."
-NOBODY_WAITS = " (You are answering another agent: nobody waits from there, so it runs in the background.)"
+NOBODY_WAITS = (
+    " (You are in a room or answering another agent: nobody waits from there, so it runs in the background.)"
+)
 WAITED = "(Asked from a command, which ends with its answer: it was waited for.)\n"
 
 _WHY = {

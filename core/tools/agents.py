@@ -180,7 +180,7 @@ async def _to(ctx: Context, named: str, project: str) -> Peer:
 
 async def _hand(ctx: Context, order: Order) -> str:
     """Hand over as the place allows: a command waits, a conversation between agents never does."""
-    inside, command = ctx.turn.channel == "a2a", ctx.turn.channel == "cli"
+    inside, command = ctx.turn.channel in {"a2a", "group"}, ctx.turn.channel == "cli"
     background = inside or (order.background and not command)
     handed = await handed_over(ctx, replace(order, background=background))
     return _told(handed, note=inside and not order.background, waited=command and order.background)

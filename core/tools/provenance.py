@@ -36,9 +36,10 @@ _SMALL = frozenset(_SMALL_WORDS.split())
 
 async def source_of(ctx: Context, text: str) -> Source:
     """The owner, where they are the one who speaks and nothing else was read, or where these are their very words."""
-    if ctx.turn.sender != "owner":
+    shared = ctx.turn.channel == "group"  # others speak there, too: only the owner's own lines are theirs
+    if ctx.turn.sender != "owner" and not shared:
         return Source.THIRD_PARTY
-    read = await _read(ctx)
+    read = await _read(ctx) | ({Source.THIRD_PARTY} if shared else set())
     if not read or any(_says(said, text, ctx) for said in await _owners_words(ctx)):
         return Source.OWNER
     return next(one for one in (Source.WEB, Source.THIRD_PARTY, Source.FILE) if one in read)
@@ -73,7 +74,8 @@ async def _owners_words(ctx: Context) -> list[str]:
         " order by id desc limit 10",
         ctx.turn.thread,
     )
-    return [one for one in (ctx.turn.text, *(row["text"] for row in rows)) if not _forwarded(one)]
+    asked = (ctx.turn.text,) if ctx.turn.sender == "owner" else ()
+    return [one for one in (*asked, *(row["text"] for row in rows)) if not _forwarded(one)]
 
 
 def _forwarded(said: str) -> bool:
