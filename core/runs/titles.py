@@ -72,10 +72,14 @@ def question(asked: str, answered: str) -> list[dict[str, Any]]:
 async def listed(
     store: Store, lang: str, *, channels: Sequence[str] = (), limit: int = 50, offset: int = 0
 ) -> list[Named]:
-    """The owner's conversations, the last one that was spoken in first; those of agents are not among them."""
+    """The owner's conversations, the last one that was spoken in first. Those of agents only where `channels` says so."""
     where = "m.thread != '' and m.role in ('user', 'assistant')"
     wanted = list(channels)
-    where += f" and m.channel in ({', '.join('?' * len(wanted))})" if wanted else " and m.channel != 'a2a'"
+    where += (
+        f" and m.channel in ({', '.join('?' * len(wanted))})"
+        if wanted
+        else " and m.channel not in ('a2a', 'group')"
+    )
     rows = await store.all(
         "select m.thread, max(m.channel) as channel, count(*) as lines, min(m.at) as began_at, max(m.at) as last_at,"
         " n.title, n.titled_by, coalesce((select text from messages f where f.thread = m.thread and f.role = 'user'"
@@ -125,7 +129,7 @@ class Titles:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         leave = [
-            self._bus.subscribe(RunStarted, lambda event: self._begin(event, event.channel, self._first)),
+            self._bus.subscribe(RunStarted, self._started),
             self._bus.subscribe(RunClosed, self._closed),
         ]
         try:
@@ -141,6 +145,10 @@ class Titles:
         """Wait for what is under way."""
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _started(self, event: RunStarted) -> None:
+        if event.sender == "owner":
+            self._begin(event, event.channel, self._first)
 
     def _closed(self, event: RunClosed) -> None:
         if event.status == "completed":
@@ -171,6 +179,7 @@ class Titles:
         row = await self._store.one(
             "select r.id, r.channel, r.project_id, r.target, r.text as answer, r.cost_micros, r.priced, m.text as asked"
             " from runs r join messages m on m.run_id = r.id and m.role = 'user' where r.id = ? and r.thread = ?"
+            " and r.sender = 'owner'"
             " and not exists (select 1 from messages b where b.thread = r.thread and b.id < m.id)"
             " and not exists (select 1 from threads n where n.thread = r.thread and n.titled_by != 'words')",
             *(run_id, thread),

@@ -1,14 +1,17 @@
 """Work between agents: what is answered, what wakes whom, what is never done twice, and what is said of limits."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from core import agents
+from core.cli.main import group
 from core.errors import Invalid, NotFound
 from core.events import BackgroundJob, RunClosed, RunStarted
 from core.runs import jobs
@@ -17,6 +20,7 @@ from core.runs.jobs import State
 from core.runs.peers import SUPER, Peer
 from core.runs.turn import Run
 from core.tools import agents as tools
+from tests.fakes.api_home import served
 from tests.fakes.house import House, house, turn
 from tests.fakes.openai_server import Answer, fault
 
@@ -420,3 +424,34 @@ async def test_long_texts_are_kept_short_and_passed_on_whole(five: Team) -> None
     handed = await five.hand("x" * 3000)
     assert (len(handed.job.body), len(handed.job.result)) == (2000, 8000)
     assert told(five)[-1]["content"] == "x" * 3000
+
+
+async def test_stopping_over_http_is_the_owners_and_says_what_is_not_there(tmp_path: Path) -> None:
+    async with served(tmp_path, parts=[tools.agents]) as api:
+        job = await jobs.begin(
+            api.app.store,
+            project_id="default",
+            sender=SUPER,
+            sender_project="default",
+            recipient="ana",
+            thread="a2a:x",
+            body="count",
+            wake=False,
+            waited=False,
+            depth=1,
+        )
+        await jobs.close(api.app.store, job.id, State.DONE, "5")
+        path = f"/api/jobs/{job.id}/cancel"
+        ended = await api.http.post(path)
+        assert (ended.status_code, ended.json()["error"]) == (
+            404,
+            f"{job.id} is not at work any more: done.",
+        )
+        assert (await api.http.post("/api/jobs/none/cancel")).status_code == 404
+        _, device = await api.paired("client")
+        assert (await api.bare.post(path, headers=device)).status_code == 403
+        env = {"APX_HOME": str(api.app.home.root)}
+        said = await asyncio.to_thread(CliRunner().invoke, group, ["jobs", "cancel", job.id], env=env)
+        assert (said.exit_code, "not at work any more" in said.stderr) == (1, True)
+        listed = await asyncio.to_thread(CliRunner().invoke, group, ["jobs", "--json"], env=env)
+        assert [one["id"] for one in json.loads(listed.stdout)] == [job.id]
