@@ -72,7 +72,7 @@ def question(asked: str, answered: str) -> list[dict[str, Any]]:
 async def listed(
     store: Store, lang: str, *, channels: Sequence[str] = (), limit: int = 50, offset: int = 0
 ) -> list[Named]:
-    """The owner's conversations, the last one that was spoken in first. Those of agents only where `channels` says so."""
+    """Conversations, the last one that was spoken in first; those of agents only where `channels` says so."""
     where = "m.thread != '' and m.role in ('user', 'assistant')"
     wanted = list(channels)
     where += (
