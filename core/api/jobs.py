@@ -1,6 +1,6 @@
 """Work between agents over HTTP: hand some over, look at what runs, stop it."""
 
-from typing import Annotated, cast
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -54,8 +54,8 @@ async def one(job_id: str, app: Apx) -> Response:
 
 @router.post("/jobs/{job_id}/cancel")
 async def cancel(job_id: str, app: Apx, _: Owner) -> Response:
-    """Stop a job that goes on; whoever asked for it is woken and told that it is not done."""
-    return reply((await _handover(app).cancel(job_id)).shown(), 202)
+    """Stop a job. Whoever handed it over is woken and told that it is not done."""
+    return reply((await _handover(app).cancel(job_id)).shown())
 
 
 @router.get("/at-work")
@@ -87,6 +87,13 @@ async def send_from_anywhere(letter: Letter, app: Apx, _: Owner) -> Response:
     return await _send(app, None, letter)
 
 
+def _handover(app: App) -> Handover:
+    found: Handover | None = app.services.get(Handover)
+    if found is None:
+        raise Unavailable("No agents can be reached from this program.")
+    return found
+
+
 async def _send(app: App, project_id: str | None, letter: Letter) -> Response:
     identity = app.identity.now
     sender = await peers.sender(app.store, identity, letter.sender, project_id)
@@ -104,9 +111,3 @@ async def _send(app: App, project_id: str | None, letter: Letter) -> Response:
     job = handed.job
     said = {"state": handed.state, "text": handed.text, "from": sender.address, "to": to.address}
     return reply(said | ({"thread": job.thread, "job_id": job.id, "status": str(job.status)} if job else {}))
-
-
-def _handover(app: App) -> Handover:
-    if Handover not in app.services:
-        raise Unavailable("No agents can be reached from this program.")
-    return cast(Handover, app.services[Handover])

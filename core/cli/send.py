@@ -48,7 +48,12 @@ async def send(sender: str, to: str, text: str, deliver: bool, project: str | No
 @json_option
 @verb
 async def jobs(
-    only_open: bool, project: str | None, sender: str | None, status: str | None, limit: int, as_json: bool
+    only_open: bool,
+    project: str | None,
+    sender: str | None,
+    status: str | None,
+    limit: int,
+    as_json: bool,
 ) -> None:
     if click.get_current_context().invoked_subcommand:
         return
