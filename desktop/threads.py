@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QVBoxLayout
 
 from core.errors import ApxError
@@ -144,8 +145,14 @@ class ThreadList(QFrame):
         words.changed.connect(self.draw)
         self.draw()
 
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.draw()
+
     def draw(self) -> None:
-        """Show the list as it is now."""
+        """Show the list as it is now; nobody looks at one that is not on the screen."""
+        if self.isHidden():
+            return
         said, known = self._words, self._conversations
         self.new.setText(said("threads.new"))
         self.new.setEnabled(not known.locked)

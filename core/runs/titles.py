@@ -72,7 +72,7 @@ def question(asked: str, answered: str) -> list[dict[str, Any]]:
 async def listed(
     store: Store, lang: str, *, channels: Sequence[str] = (), limit: int = 50, offset: int = 0
 ) -> list[Named]:
-    """The owner's conversations, the last one that was spoken in first; those of agents are not among them."""
+    """Conversations, the last one that was spoken in first; those of agents only where `channels` says so."""
     where = "m.thread != '' and m.role in ('user', 'assistant')"
     wanted = list(channels)
     where += (
@@ -129,7 +129,7 @@ class Titles:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         leave = [
-            self._bus.subscribe(RunStarted, lambda event: self._begin(event, event.channel, self._first)),
+            self._bus.subscribe(RunStarted, self._started),
             self._bus.subscribe(RunClosed, self._closed),
         ]
         try:
@@ -145,6 +145,10 @@ class Titles:
         """Wait for what is under way."""
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _started(self, event: RunStarted) -> None:
+        if event.sender == "owner":
+            self._begin(event, event.channel, self._first)
 
     def _closed(self, event: RunClosed) -> None:
         if event.status == "completed":
@@ -175,6 +179,7 @@ class Titles:
         row = await self._store.one(
             "select r.id, r.channel, r.project_id, r.target, r.text as answer, r.cost_micros, r.priced, m.text as asked"
             " from runs r join messages m on m.run_id = r.id and m.role = 'user' where r.id = ? and r.thread = ?"
+            " and r.sender = 'owner'"
             " and not exists (select 1 from messages b where b.thread = r.thread and b.id < m.id)"
             " and not exists (select 1 from threads n where n.thread = r.thread and n.titled_by != 'words')",
             *(run_id, thread),

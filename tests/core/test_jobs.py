@@ -1,14 +1,17 @@
 """Work between agents: what is answered, what wakes whom, what is never done twice, and what is said of limits."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from core import agents
+from core.cli.main import group
 from core.errors import Invalid, Refused
 from core.events import BackgroundJob, RunClosed, RunStarted
 from core.runs import history, jobs, peers
@@ -18,6 +21,7 @@ from core.runs.peers import SUPER, Peer
 from core.runs.retry import Patience
 from core.runs.turn import Run
 from core.tools import agents as tools
+from tests.fakes.api_home import served
 from tests.fakes.house import House, house, turn
 from tests.fakes.openai_server import Answer, fault
 
@@ -452,3 +456,35 @@ async def test_a_pair_remembers_its_last_twenty_four_turns(five: Team) -> None:
     assert words[0] == ("user", "question 6")
     assert words[1] == ("assistant", "answer 6")
     assert len(words) == 48 + 1
+
+
+async def test_stopping_over_http_is_the_owners_and_says_what_is_not_there(tmp_path: Path) -> None:
+    async with served(tmp_path, parts=[tools.agents]) as api:
+        job = await jobs.begin(
+            api.app.store,
+            project_id="default",
+            sender=SUPER,
+            sender_project="default",
+            recipient="ana",
+            thread="a2a:x",
+            body="count",
+            wake=False,
+            waited=False,
+            depth=1,
+        )
+        await jobs.close(api.app.store, job.id, State.DONE, "5")
+        path = f"/api/jobs/{job.id}/cancel"
+        ended = await api.http.post(path)
+        assert (ended.status_code, ended.json()["error"]) == (
+            403,
+            f"{job.id} has ended already: done.",
+        )
+        assert (await api.http.post("/api/jobs/none/cancel")).status_code == 404
+        _, device = await api.paired("client")
+        refused = await api.bare.post(path, headers=device)
+        assert (refused.status_code, "token" in refused.json()["error"]) == (403, True)
+        env = {"APX_HOME": str(api.app.home.root)}
+        said = await asyncio.to_thread(CliRunner().invoke, group, ["jobs", "cancel", job.id], env=env)
+        assert (said.exit_code, "has ended already" in said.stderr) == (1, True)
+        listed = await asyncio.to_thread(CliRunner().invoke, group, ["jobs", "--json"], env=env)
+        assert [one["id"] for one in json.loads(listed.stdout)] == [job.id]

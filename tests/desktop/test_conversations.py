@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from core.runs.titles import Titles
+from desktop import slots
 from desktop.chat import Chat
 from desktop.feed import Feed
 from desktop.questions import Questions
@@ -53,6 +54,7 @@ class Window:
     async def close(self) -> None:
         await self.chat.close()
         self.known.serve(None)
+        await slots.settle()
         self.feed.close()
 
 
@@ -98,6 +100,8 @@ async def test_a_conversation_held_elsewhere_is_only_read(
     await here.runner.run(turn("hello", channel="a2a", thread="a2a:x"))
     one = Window(here, words, qtbot)
     await one.talks.open()
+    assert one.titles == []  # not on the screen
+    one.screen.toggle_threads()
     assert one.titles == ["News?"]
     one.screen.threads.cards[0].clicked.emit()
     await until(lambda: one.said())
@@ -115,6 +119,7 @@ async def test_while_an_answer_is_on_its_way_the_conversation_stays(
     here.server.next(fault("hang"))
     one = Window(here, words, qtbot)
     await one.talks.open()
+    one.screen.toggle_threads()
     one.chat.send("Wait for it")
     await until(lambda: one.known.locked)
     assert not one.screen.threads.new.isEnabled()
