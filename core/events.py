@@ -161,6 +161,59 @@ class BackgroundJob(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RoomChanged(Event):
+    """A room was made, closed or cut, or somebody came or went; `what` says which."""
+
+    room_id: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomAsked(Event):
+    """The owner's line stands in a room and is being answered; `again` when it is an earlier one."""
+
+    room_id: str
+    line_id: str
+    message_id: int
+    text: str
+    again: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeakerStarted(Event):
+    """A member of a room begins to answer; `asked_by` is the owner or the member that named it."""
+
+    room_id: str
+    slug: str
+    name: str
+    icon: str
+    asked_by: str
+    steps: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeakerEnded(Event):
+    """A member of a room has answered, failed or was stopped; `status` is its run's."""
+
+    room_id: str
+    slug: str
+    name: str
+    status: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomSettled(Event):
+    """A line of the owner's is over: answered, capped, spent, stopped or failed; `note` says what was left out."""
+
+    room_id: str
+    line_id: str
+    state: str
+    replies: int
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileDelivered(Event):
     """A file joins the answer of a run; `media_id` opens it through `/api/media/{id}`."""
 
@@ -227,6 +280,14 @@ class ThreadCompacted(Event):
 
     thread: str
     lines: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadTitled(Event):
+    """A conversation is called something, or something else than before."""
+
+    thread: str
+    title: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

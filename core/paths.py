@@ -85,6 +85,11 @@ class Home:
     def browser(self) -> Path:
         return self.root / "browser"
 
+    @property
+    def workspace(self) -> Path:
+        """The folder of the default project, which has no folder of the owner's."""
+        return self.projects / "default" / "files"
+
     def make(self) -> None:
         """Create the folders, readable by their owner alone."""
         for folder in (self.root, self.media_in, self.media_out, self.logs, self.skills, self.projects):

@@ -71,7 +71,7 @@ async def remove(store: Store, named: str) -> Project:
         await store.run("delete from projects where id = ?", project.id)
     except sqlite3.IntegrityError as error:
         raise Refused(
-            f"{project.name} has runs, alerts, facts or tasks that name it; it stays so that they can be read."
+            f"{project.name} has runs, rooms, alerts, facts or tasks that name it; it stays so that they can be read."
         ) from error
     return project
 
@@ -81,9 +81,8 @@ async def root(store: Store, home: Home, project_id: str) -> Path:
     row = await store.one("select path from projects where id = ?", project_id)
     if row is not None and row["path"]:
         return Path(row["path"])
-    workspace = home.projects / DEFAULT / "files"
-    workspace.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return workspace
+    home.workspace.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return home.workspace
 
 
 def _project(row: sqlite3.Row) -> Project:

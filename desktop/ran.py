@@ -90,7 +90,8 @@ async def runs(store: "Store", wanted: Wanted) -> list[Ran]:
         values += [wanted.text, like, like, like]
     rows = await store.all(
         "select r.*, coalesce((select m.text from messages m where m.run_id = r.id and m.role = 'user'"
-        " order by m.id limit 1), '') as asked, coalesce((select c.title from conversations c"
+        " order by m.id limit 1), (select json_extract(s.body, '$.text') from run_steps s where s.run_id = r.id"
+        " and s.kind = 'asked'), '') as asked, coalesce((select c.title from conversations c"
         " where r.thread = 'whatsapp:' || c.id), '') as about"
         f" from runs r where {' and '.join(where)}"
         " order by r.started_at desc, r.id desc limit ?",

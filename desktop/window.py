@@ -18,10 +18,12 @@ FOLDS_BELOW = 900
 SCREENS = (
     ("guide", "check"),
     ("chat", "chat"),
+    ("rooms", "rooms"),
     ("rounds", "rounds"),
     ("phone", "phone"),
     ("tasks", "tasks"),
     ("activity", "activity"),
+    ("jobs", "agents"),
     ("memory", "memory"),
     ("settings", "settings"),
 )

@@ -17,8 +17,9 @@ LAYERS = [  # each may import what stands above it, and itself; the longest name
     },
     {"core.tool"},
     {
-        "core.alerts", "core.memory", "core.memory_broker", "core.memory_index", "core.notebook", "core.sessions",
-        "core.skills", "core.tasks", "core.projects", "core.agents", "core.mcp_servers", "core.mcp_pipe",
+        "core.alerts", "core.memory", "core.memory_broker", "core.memory_index", "core.memory_vectors", "core.notebook",
+        "core.sessions", "core.skills", "core.tasks", "core.projects", "core.agents", "core.mcp_servers",
+        "core.mcp_pipe", "core.rooms",
     },
     {"core.runs"},
     {"core.tools", "core.channels"},

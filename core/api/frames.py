@@ -61,6 +61,7 @@ def result(app: App, run: Run) -> dict[str, Any]:
             | {"caption": one.caption}
             for one in run.files
         ],
+        "unseen": app.runner.router.unseen(run),
         "status": run.status.value,
         "run_id": run.id,
         "ending": run.ending.value,
@@ -69,73 +70,13 @@ def result(app: App, run: Run) -> dict[str, Any]:
     }
 
 
-class Frames:
-    """Runs a turn as a task of its own and turns what is told of it into frames, ending with None."""
+class Wire:
+    """What is told of a run as a frame, or None for what is not shown; it remembers the arguments of open calls."""
 
-    def __init__(self, app: App, turn: Turn) -> None:
-        self._app = app
-        self._turn = turn
-        self._queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
-        self._run_id: str | None = None
+    def __init__(self) -> None:
         self._args: dict[str, dict[str, Any]] = {}
 
-    def __enter__(self) -> "Frames":
-        self._leave = self._app.bus.subscribe(Event, self._take)
-        self._task = asyncio.create_task(self._work())
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._leave()
-
-    async def next(self) -> dict[str, Any] | None:
-        """The next frame, or None when there are no more."""
-        return await self._queue.get()
-
-    def stop(self) -> None:
-        """Stop the run; the stream ends when it has been recorded."""
-        self._task.cancel()
-
-    async def aclose(self) -> None:
-        """Stop the run if it still goes on, and wait until it has been recorded."""
-        self._task.cancel()
-        (ended,) = await asyncio.gather(self._task, return_exceptions=True)
-        if isinstance(ended, Exception):
-            log.error("The run %s broke", self._run_id, exc_info=ended)
-
-    async def _work(self) -> None:
-        last: dict[str, Any] = {"type": "error", "error": "The run was stopped.", "code": "cancelled"}
-        try:
-            run = await self._app.runner.run(self._turn)
-            if run.status in FAILURES:
-                code = run.error_kind or run.status.value
-                last = {"type": "error", "error": run.text, "code": code, "run_id": run.id}
-            else:
-                last = {"type": "final", "result": result(self._app, run)}
-        except asyncio.CancelledError:
-            raise
-        except BaseException:
-            last = {"type": "error", "error": BROKEN, "code": "failed", "run_id": self._run_id}
-            raise
-        finally:
-            self._queue.put_nowait(last)
-            self._queue.put_nowait(None)
-
-    def _take(self, event: Event) -> None:
-        if isinstance(event, RunStarted):
-            # The runner tells of it from within our own task, before anything else: that is our run's id.
-            if self._run_id is None and asyncio.current_task() is self._task:
-                self._run_id = event.run_id
-                self._queue.put_nowait({"type": "run_started", "run_id": event.run_id})
-            return
-        if event.run_id is None or event.run_id != self._run_id:
-            return
-        frame = self._frame(event)
-        if frame is not None:
-            self._queue.put_nowait(frame)
-
-    def _frame(self, event: Event) -> dict[str, Any] | None:
+    def __call__(self, event: Event) -> dict[str, Any] | None:
         match event:
             case Said():
                 return {"type": "assistant_delta", "delta": event.text}
@@ -194,3 +135,70 @@ class Frames:
             case FileDelivered():
                 return {"type": "file", "media_id": event.media_id, "name": event.name, "kind": event.kind}
         return None
+
+
+class Frames:
+    """Runs a turn as a task of its own and turns what is told of it into frames, ending with None."""
+
+    def __init__(self, app: App, turn: Turn) -> None:
+        self._app = app
+        self._turn = turn
+        self._queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        self._run_id: str | None = None
+        self._wire = Wire()
+
+    def __enter__(self) -> "Frames":
+        self._leave = self._app.bus.subscribe(Event, self._take)
+        self._task = asyncio.create_task(self._work())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._leave()
+
+    async def next(self) -> dict[str, Any] | None:
+        """The next frame, or None when there are no more."""
+        return await self._queue.get()
+
+    def stop(self) -> None:
+        """Stop the run; the stream ends when it has been recorded."""
+        self._task.cancel()
+
+    async def aclose(self) -> None:
+        """Stop the run if it still goes on, and wait until it has been recorded."""
+        self._task.cancel()
+        (ended,) = await asyncio.gather(self._task, return_exceptions=True)
+        if isinstance(ended, Exception):
+            log.error("The run %s broke", self._run_id, exc_info=ended)
+
+    async def _work(self) -> None:
+        last: dict[str, Any] = {"type": "error", "error": "The run was stopped.", "code": "cancelled"}
+        try:
+            run = await self._app.runner.run(self._turn)
+            if run.status in FAILURES:
+                code = run.error_kind or run.status.value
+                last = {"type": "error", "error": run.text, "code": code, "run_id": run.id}
+            else:
+                last = {"type": "final", "result": result(self._app, run)}
+        except asyncio.CancelledError:
+            raise
+        except BaseException:
+            last = {"type": "error", "error": BROKEN, "code": "failed", "run_id": self._run_id}
+            raise
+        finally:
+            self._queue.put_nowait(last)
+            self._queue.put_nowait(None)
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            # The runner tells of it from within our own task, before anything else: that is our run's id.
+            if self._run_id is None and asyncio.current_task() is self._task:
+                self._run_id = event.run_id
+                self._queue.put_nowait({"type": "run_started", "run_id": event.run_id})
+            return
+        if event.run_id is None or event.run_id != self._run_id:
+            return
+        frame = self._wire(event)
+        if frame is not None:
+            self._queue.put_nowait(frame)

@@ -154,15 +154,18 @@ class Chat:
         if await self._app.store.one("select 1 from projects where id = ?", project) is None:
             project = "default"
         files = [t("telegram.came_with", lang, name=one.name, path=one.path) for one in attachments]
+        thread = await self.thread()
         return Turn(
             text="\n".join([question.text, *files]).strip(),
             channel="telegram",
-            thread=await self.thread(),
+            thread=thread,
             sender="owner",
             project_id=project,
             context_note="\n".join([*question.notes, *heard]),
             attachments=tuple(attachments),
             can_ask=True,
+            # Where work that outlives this turn tells what came of it.
+            origin={"channel": self._outbox, "to": self._address, "thread": thread},
         )
 
     @asynccontextmanager

@@ -161,11 +161,11 @@ class Intake:
 
     async def _settled(self, inbound: Inbound, received_at: str) -> bool:
         store, key = self._app.store, self._rows.key(inbound.update_id)
+        if await self._app.outbox.find(key):
+            return True
         if inbound.kind == "press":
             sql = "select 1 from telegram_buttons where key = ? and pressed_at is not null"
             return await store.one(sql, inbound.data) is not None
-        if await self._app.outbox.find(key):
-            return True
         acted = await store.one(
             "select 1 from runs join run_steps on run_steps.run_id = runs.id where runs.thread = ?"
             " and runs.started_at >= ? and runs.status in ('lost', 'cancelled') and run_steps.kind = 'tool'",

@@ -34,7 +34,7 @@ class Question:
 
     def take(self, before: "Question") -> None:
         """Answer an earlier question together with this one, in its order."""
-        self.updates = before.updates + self.updates
+        self.updates[:0] = before.updates  # in place: whoever began the question keeps this list
         self.texts = before.texts | self.texts
         self.files = before.files + self.files
         self.notes = before.notes + self.notes

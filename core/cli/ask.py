@@ -1,8 +1,10 @@
 """`apx exec`: one question, the answer alone on stdout, what was done for it on stderr."""
 
+import base64
 import json
 import sys
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -11,7 +13,11 @@ import click
 from core.cli.approvals import AtTerminal, attached
 from core.cli.client import ApiFailed
 from core.cli.output import app, dump, json_option, verb
-from core.cli.words import say
+from core.cli.words import language, say
+from core.errors import Invalid
+from core.runs.pictures import too_large
+from core.runs.sight import MAX_BYTES
+from core.texts import t
 
 MAX_ARGS = 200
 
@@ -23,6 +29,7 @@ MAX_ARGS = 200
 @click.option("--max-tokens", type=click.IntRange(min=1), help=say("exec.max_tokens"))
 @click.option("--project", default="default", help=say("exec.project"))
 @click.option("--contract", is_flag=True, help=say("exec.contract"))
+@click.option("--image", "images", multiple=True, type=click.Path(path_type=Path), help=say("exec.image"))
 @json_option
 @verb
 async def ask(
@@ -32,12 +39,19 @@ async def ask(
     max_tokens: int | None,
     project: str,
     contract: bool,
+    images: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    text = _read(" ".join(prompt))
-    body = {"prompt": text, "channel": "cli", "model": model, "maxTokens": max_tokens}
+    text = read(" ".join(prompt))
+    body: dict[str, Any] = {
+        "prompt": text,
+        "channel": "cli",
+        "model": model,
+        "maxTokens": max_tokens,
+    }
     body |= {"canAsk": True} if attached() else {}
     body |= {"completionContract": True} if contract else {}
+    body |= {"attachments": [_image(one) for one in images]} if images else {}
     body = {name: value for name, value in body.items() if value is not None}
     async with app() as client:
         name = (await client.get("/api/identity"))["agent_name"]
@@ -55,19 +69,24 @@ async def ask(
                 elif frame["type"].startswith("approval_"):
                     terminal.frame(frame)
                 else:
-                    _show(frame, name)
+                    show(frame, name)
     if result is None:
         raise ApiFailed(say("broke_off"), code="unavailable", status=0)
     if as_json:
         dump(result)
     else:
         click.echo(result["text"])
+    if unseen := result.get("unseen"):
+        click.echo(
+            "! " + t("pictures.unseen", language(), model=result["model"], names=", ".join(unseen)), err=True
+        )
     usage = result["usage"]
     seconds = f"{usage['seconds']:.1f}s"
     click.echo(f"# {usage['input_tokens']} tok in / {usage['output_tokens']} out · {seconds}", err=True)
 
 
-def _read(given: str) -> str:
+def read(given: str) -> str:
+    """What was given, or what stdin holds."""
     if given and given != "-":
         return given
     if not given and sys.stdin.isatty():
@@ -78,7 +97,17 @@ def _read(given: str) -> str:
     return text
 
 
-def _show(frame: dict[str, Any], name: str) -> None:
+def _image(path: Path) -> dict[str, str]:
+    """A picture as it travels; what it is, the app looks at again."""
+    try:
+        if (size := path.stat().st_size) > MAX_BYTES:
+            raise Invalid(too_large(path.name, size, language()))
+        return {"name": path.name, "data": base64.b64encode(path.read_bytes()).decode()}
+    except OSError as error:
+        raise Invalid(t("pictures.unread", language(), name=path.name)) from error
+
+
+def show(frame: dict[str, Any], name: str) -> None:
     """The lines beside the answer: who answers with what, which tools, what came with it."""
     kind = frame["type"]
     if kind == "model_routed" and frame.get("purpose", "turn") not in {"judge", "title", "summary"}:

@@ -1,7 +1,8 @@
-"""`apx send` and `apx jobs`: one agent writes to another, and what is being worked on."""
+"""`apx send` and `apx jobs`: one agent writes to another, what is being worked on, and stopping it."""
 
 import os
 import sys
+from urllib.parse import quote
 
 import click
 
@@ -38,7 +39,7 @@ async def send(sender: str, to: str, text: str, deliver: bool, project: str | No
         sys.exit(FAILED)
 
 
-@click.command("jobs", help=say("jobs.about"))
+@click.group("jobs", invoke_without_command=True, help=say("jobs.about"))
 @click.option("--open", "only_open", is_flag=True, help=say("jobs.open"))
 @click.option("--project", help=say("jobs.project"))
 @click.option("--from", "sender", help=say("jobs.from"))
@@ -47,8 +48,15 @@ async def send(sender: str, to: str, text: str, deliver: bool, project: str | No
 @json_option
 @verb
 async def jobs(
-    only_open: bool, project: str | None, sender: str | None, status: str | None, limit: int, as_json: bool
+    only_open: bool,
+    project: str | None,
+    sender: str | None,
+    status: str | None,
+    limit: int,
+    as_json: bool,
 ) -> None:
+    if click.get_current_context().invoked_subcommand:
+        return
     asked = {"open": "true" if only_open else None, "from": sender, "status": status, "limit": limit}
     async with app() as client:
         pid = await client.project(project) if project else None
@@ -57,3 +65,16 @@ async def jobs(
         dump(rows)
     else:
         table(rows, ("id", "status", "from", "to", "running_s", "project_id", "body", "result"))
+
+
+@jobs.command("cancel", help=say("jobs.cancel"))
+@click.argument("id")
+@json_option
+@verb
+async def cancel(id: str, as_json: bool) -> None:
+    async with app() as client:
+        one = await client.call("POST", f"/api/jobs/{quote(id, safe='')}/cancel")
+    if as_json:
+        dump(one)
+    else:
+        click.echo(f"{one['id']}  {one['status']}")

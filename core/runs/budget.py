@@ -17,6 +17,16 @@ def steps(channel: str, settings: SuperAgent, asked: int | None = None) -> int:
     return max(1, min(asked, limit)) if asked is not None else int(limit)
 
 
+def portion(left: int, waiting: int, further: int) -> int:
+    """What the next speaker of a room may spend of the steps that are left for the owner's line.
+
+    Two steps (one to act, one to close) stay for each reply that may still be drawn in, up to half of what is left;
+    the rest is divided evenly among those that wait now, two at least. What one leaves over is there for the next.
+    """
+    kept = min(2 * further, left // 2)
+    return min(left, max(2, (left - kept) // max(1, waiting)))
+
+
 @dataclass(slots=True)
 class Budget:
     """What is left of a turn's steps."""

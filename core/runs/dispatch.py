@@ -238,7 +238,10 @@ class Dispatch:
             args=args,
             summary=t("approval.summary", lang, tool=tool.name, args=visible(whole)),
             project_id=turn.project_id,
-            agent=self._ctx.identity.now.agent_name,
+            # In a room several speak, and the owner has to see which of them wants something.
+            agent=turn.answerer
+            if turn.channel == "group" and turn.role
+            else self._ctx.identity.now.agent_name,
             effect=str(facts.effect),
             risk=str(risk) if self._policy.rating is not None else "",
             why=t("approval.why.risk", lang, risk=risk) if rated else t(f"approval.why.{why}", lang),

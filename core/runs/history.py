@@ -5,11 +5,14 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 from core.errors import Invalid, NotFound
-from core.runs.turn import Message, Run, Status, Turn
-from core.store import Store, new_id, now
+from core.runs.turn import Attachment, Message, Run, Status, Turn
+from core.store import Statement, Store, new_id, now
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +43,42 @@ class Row:
 async def begin(store: Store, turn: Turn, parent_id: str | None = None) -> Run:
     """A run that has started, and the question in its thread; committed before anything is asked of a model."""
     run = Run(id=turn.run_id or new_id("run"), turn=turn)
-    async with store.transaction() as db:
-        await db.execute(
-            "insert into runs (id, project_id, parent_id, channel, thread, sender, answerer, status, started_at)"
-            " values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(run.id, turn.project_id, parent_id, turn.channel, turn.thread, turn.sender, turn.answerer),
-                *(run.status, now()),
-            ),
-        )
-        if not turn.sealed:
-            await db.execute(
-                "insert into messages (thread, channel, author, role, text, run_id, at)"
-                " values (?, ?, ?, 'user', ?, ?, ?)",
-                (turn.thread, turn.channel, turn.sender, turn.text, run.id, now()),
-            )
+    opened: Statement = (
+        "insert into runs (id, project_id, parent_id, channel, thread, sender, answerer, status, started_at)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(run.id, turn.project_id, parent_id, turn.channel, turn.thread, turn.sender, turn.answerer),
+            *(run.status, now()),
+        ),
+    )
+    asked: Statement = (
+        "insert into messages (thread, channel, author, role, text, run_id, at, meta)"
+        " values (?, ?, ?, 'user', ?, ?, ?, ?)",
+        (turn.thread, turn.channel, turn.sender, turn.text, run.id, now(), _with(turn)),
+    )
+    brought: list[Statement] = [
+        ("update media set run_id = ? where id = ? and run_id is null", (run.id, file.media_id))
+        for file in turn.attachments
+    ]
+    # The line of a room stands in the thread already, for several runs: each keeps which one it answered.
+    cued: Statement = (STEP, step_values(run.id, "asked", {"text": turn.text, "author": turn.sender}))
+    said = [] if turn.sealed else [cued] if turn.cue else [asked]
+    await store.together(opened, *said, *brought)
     return run
+
+
+def _with(turn: Turn) -> str:
+    """What is kept beside a question: the files that came with it."""
+    files = [asdict(one) | {"path": str(one.path)} for one in turn.attachments]
+    return json.dumps({"files": files} if files else {}, ensure_ascii=False)
+
+
+def came_with(row: sqlite3.Row) -> tuple[Attachment, ...]:
+    """The files that came with the question of a row; those of an answer are the owner's, not the model's."""
+    if row["role"] != "user" or row["meta"] == "{}":
+        return ()
+    files = json.loads(row["meta"]).get("files") or ()
+    return tuple(Attachment(**one | {"path": Path(one["path"])}) for one in files if "path" in one)
 
 
 async def close(store: Store, run: Run, *, author: str = "agent") -> None:
@@ -72,40 +95,33 @@ async def close(store: Store, run: Run, *, author: str = "agent") -> None:
         | ({"questions": [asdict(one) for one in run.questions]} if run.questions else {}),
         ensure_ascii=False,
     )
-    async with store.transaction() as db:
-        await db.execute(
-            "update runs set status = ?, text = ?, target = ?, error_kind = ?, tokens_in = ?, tokens_out = ?,"
-            " closed_at = ?, ending = ?, judge = ? where id = ?",
-            (
-                run.status,
-                run.text,
-                run.target,
-                run.error_kind or "",
-                run.tokens_in,
-                run.tokens_out,
-                now(),
-                run.ending,
-                json.dumps(run.judge, ensure_ascii=False),
-                run.id,
-            ),
-        )
-        if not run.turn.sealed and (run.text or run.files):
-            await db.execute(
-                "insert into messages (thread, channel, author, role, text, run_id, at, meta)"
-                " values (?, ?, ?, ?, ?, ?, ?, ?)",
-                (run.turn.thread, run.turn.channel, author, role, run.text, run.id, now(), meta),
-            )
+    closed: Statement = (
+        "update runs set status = ?, text = ?, target = ?, error_kind = ?, tokens_in = ?, tokens_out = ?,"
+        " closed_at = ?, ending = ?, judge = ? where id = ?",
+        (
+            *(run.status, run.text, run.target, run.error_kind or "", run.tokens_in, run.tokens_out),
+            *(now(), run.ending, json.dumps(run.judge, ensure_ascii=False), run.id),
+        ),
+    )
+    said: Statement = (
+        "insert into messages (thread, channel, author, role, text, run_id, at, meta)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?)",
+        (run.turn.thread, run.turn.channel, author, role, run.text, run.id, now(), meta),
+    )
+    kept = not run.turn.sealed and (run.text or run.files)
+    await store.together(closed, *([said] if kept else []))
 
 
 async def selected(store: Store, run_id: str, target: str, by: str) -> None:
     """Which model a run goes to, and who chose it; the question in the thread says so, too."""
-    async with store.transaction() as db:
-        await db.execute("update runs set target = ?, selected_by = ? where id = ?", (target, by, run_id))
-        await db.execute(
+    await store.together(
+        ("update runs set target = ?, selected_by = ? where id = ?", (target, by, run_id)),
+        (
             "update messages set meta = json_set(meta, '$.selected_by', ?, '$.target', ?)"
             " where run_id = ? and role = 'user'",
             (by, target, run_id),
-        )
+        ),
+    )
 
 
 STEP = "insert into run_steps (run_id, at, kind, body) values (?, ?, ?, ?)"
@@ -187,7 +203,8 @@ async def transcript(store: Store, run_id: str) -> list[dict[str, Any]]:
         for one in await steps(store, run_id)
         if one["kind"] in {"tool", "failure", "note", "judge", "stuck"}
     ]
-    opening = [line for line in lines if line["kind"] == "user"]
+    asked = [one | {"kind": "user"} for one in await steps(store, run_id) if one["kind"] == "asked"]
+    opening = [*asked, *(line for line in lines if line["kind"] == "user")]
     return [*opening, *done, *(line for line in lines if line["kind"] != "user")]
 
 
@@ -207,13 +224,18 @@ async def active_threads(
     """The owner's latest conversations on other channels, newest first: (channel, last lines)."""
     since = (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="milliseconds")
     rows = await store.all(
-        "select thread, channel, max(id) as last from messages where thread != ? and channel != 'a2a' and at >= ?"
-        " and role in ('user', 'assistant') group by thread order by last desc limit ?",
-        besides,
-        since,
-        threads,
+        "with latest as (select thread, channel, max(id) as last from messages where thread != ? and at >= ?"
+        " and channel not in ('a2a', 'group') and role in ('user', 'assistant')"
+        " group by thread order by last desc limit ?)"
+        " select latest.thread, latest.channel, said.role, said.text from latest join messages as said on said.id in"
+        " (select id from messages where thread = latest.thread and role in ('user', 'assistant')"
+        " order by id desc limit ?) order by latest.last desc, said.id",
+        *(besides, since, threads, lines),
     )
-    return [(row["channel"], await conversation(store, row["thread"], limit=lines)) for row in rows]
+    return [
+        (channel, [Message(row["role"], row["text"]) for row in said])
+        for (_, channel), said in groupby(rows, key=itemgetter("thread", "channel"))
+    ]
 
 
 async def between(store: Store, thread: str, me: str, *, limit: int) -> list[Message]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from core.tool import Tool
 
 # Channels where a person chose the model and waits for long work; the others get the core set, cheaper to send.
-FULL = frozenset({"api", "cli", "web", "code", "web_code", "routine", "a2a"})
+FULL = frozenset({"api", "cli", "web", "code", "web_code", "routine", "a2a", "group"})
 
 # Nobody on these channels may reach a tool of the owner's: their turns bring their own.
 NONE = frozenset({"whatsapp"})

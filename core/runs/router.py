@@ -6,13 +6,13 @@ from typing import Any
 
 from core.config import Config
 from core.errors import ApxError, NotConfigured
-from core.runs import layers, selection, sight
+from core.runs import complexity, layers, selection, sight
 from core.runs.ladder import LOCAL, Kind, Ladder, build, is_private, runs_here
 from core.runs.quota import Circuits, Quota
 from core.runs.retry import SEALED, Patience
 from core.runs.routing import MODEL_FALLBACK, TABLE
 from core.runs.targets import Target, parse
-from core.runs.turn import Turn
+from core.runs.turn import Run, Turn
 from core.store import Store
 from core.texts import t
 
@@ -62,6 +62,11 @@ class Router:
     def is_free(self, target: str) -> bool:
         """Whether it costs nothing: a program of this machine by name; what merely listens here may pass it on."""
         return parse(target).provider in LOCAL and self.runs_here(target)
+
+    def unseen(self, run: Run) -> list[str]:
+        """The pictures of a question that the model which answered was only told the names of."""
+        names = [one.name for one in run.turn.attachments if one.mime in sight.MIMES]
+        return [] if not run.target or self.sees(run.target) else names
 
     def sees(self, target: str) -> bool:
         """Whether the model is given pictures: by its name, or because the provider's settings say so."""
@@ -156,7 +161,13 @@ class Router:
                 "health_timeout_ms": agent.model_fallback.health_timeout_ms,
             },
             "auxiliary": self._auxiliary_explained(str(said["primary"] or ""), lang),
-            "pins": {"super_agent.judge.model": agent.judge.model, "small_model": settings.small_model},
+            "classifier": self._classifier_explained(str(said["primary"] or ""), said["selected_by"], lang),
+            "pins": {
+                "super_agent.judge.model": agent.judge.model,
+                "small_model": settings.small_model,
+                f"{complexity.SETTING}.model": settings.llm_routing.classifier.model,
+                "memory.embeddings": settings.memory.embeddings,
+            },
             "rules": [
                 {"model": rule.model, "when": rule.when.model_dump(exclude_defaults=True)}
                 for rule in agent.routing.rules
@@ -176,6 +187,36 @@ class Router:
             return {"model": str(self.auxiliary(primary, lang)), "problem": ""}
         except ApxError as error:
             return {"model": "", "problem": str(error)}
+
+    def _classifier_explained(self, primary: str, selected_by: str, lang: str) -> dict[str, Any]:
+        """Who weighs a question and where each level would go; `problem` says why nothing is weighed."""
+        settings = self._config.now
+        classifier, pin = settings.llm_routing.classifier, complexity.auxiliary(settings)
+        private = bool(primary) and self.is_private(primary)
+        why = complexity.why_not(
+            settings,
+            selected_by=selected_by,
+            sealed=False,
+            private=private,
+            stays=bool(pin) and self.runs_here(pin),
+            requests_left=settings.llm_routing.max_retries_per_turn,
+        )
+        levels = {
+            str(level): asdict(
+                complexity.decide(level, classifier, primary=primary, private=private, here=self.runs_here)
+            )
+            for level in complexity.Level
+        }
+        said = {"target": primary, "pin": pin, "level": "", "reason": ""}
+        return {
+            "enabled": classifier.enabled,
+            "model": pin,
+            "levels": levels,
+            "limit_s": complexity.LIMIT_S,
+            "problem": t(f"routing.classified.{why}", lang, **said)
+            if primary and why not in {"", "off"}
+            else "",
+        }
 
     def _limits(self) -> dict[str, Any]:
         patience = Patience()

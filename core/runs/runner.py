@@ -29,6 +29,7 @@ from core.identity import IdentityFile
 from core.paths import Home
 from core.runs import budget, history, prompt, quota, retry, summaries
 from core.runs.attempts import Attempts, Desk
+from core.runs.classifier import classified
 from core.runs.credentials import Place
 from core.runs.dispatch import Ask, Dispatch
 from core.runs.gate import Policy, policy_of
@@ -47,7 +48,7 @@ from core.runs.summaries import Summaries
 from core.runs.turn import Attachment, Message, Run, Status, Turn
 from core.store import Store
 from core.texts import t
-from core.tool import Context, Tool
+from core.tool import Context, Tool, described
 
 if TYPE_CHECKING:
     from core.outbox import Outbox
@@ -94,8 +95,8 @@ class Runner:
         self.spending = Spending(store, config, self._zone)
         self.router = Router(config, store, self.quota, self.circuits)
         self.patience = retry.Patience()
-        self._desk = Desk(models, self.router, self.quota, self.circuits, self.spending)
-        self.summaries = Summaries(store, bus, self._desk, lambda: identity.language)
+        self.desk = Desk(models, self.router, self.quota, self.circuits, self.spending)
+        self.summaries = Summaries(store, bus, self.desk, lambda: identity.language)
         self._services = {} if services is None else services
         self._active: dict[str, _Active] = {}
 
@@ -184,6 +185,10 @@ class Runner:
         turn, settings, lang = run.turn, self._config.now.super_agent, self._identity.language
         before = await self._before(run)
         plan = await self.router.plan(turn, lang, context_chars=sum(len(one.text) for one in before))
+        record = partial(history.step, self._store, run.id)
+        plan = await classified(
+            run, plan, desk=self.desk, settings=self._config.now, record=record, lang=lang
+        )
         run.target = plan.primary
         await history.selected(self._store, run.id, run.target, plan.selected_by)
         where: dict[str, Any] = {"run_id": run.id, "project_id": turn.project_id}
@@ -200,7 +205,9 @@ class Runner:
         if turn.sealed:
             # Its tools only write down a decision: whoever asked acts on it, under the contact's posture.
             policy = Policy("total", frozenset(), can_ask=False)
-        shelf = Shelf(self._offered(turn), self._more(turn), risk=policy.rating is not None)
+        offered = self._offered(turn)
+        await described(offered)
+        shelf = Shelf(offered, self._more(turn), risk=policy.rating is not None)
         root = await projects.root(self._store, self._home, turn.project_id)
         place = Place(self._home, Path.home(), root, root)
         told = await known(
@@ -211,12 +218,14 @@ class Runner:
             home=self._home,
             root=root,
             before=before,
+            run=run,
         )
-        record = partial(history.step, self._store, run.id)
+        if told.recalled is not None:
+            await record("memory", told.recalled)
         asking = Attempts(
             run=run,
             plan=plan,
-            desk=self._desk,
+            desk=self.desk,
             say=lambda piece: None if turn.sealed else self._bus.emit(Said(text=piece, **where)),
             record=record,
             failed=lambda target, error: self._bus.emit(
@@ -236,7 +245,7 @@ class Runner:
 
         judge = Judge(
             settings=settings.judge,
-            desk=self._desk,
+            desk=self.desk,
             run=run,
             record=record,
             emit=emit,
@@ -288,7 +297,7 @@ class Runner:
         turn = run.turn
         if turn.sealed:
             return []
-        if turn.previous or not turn.thread:
+        if turn.previous or turn.cue or not turn.thread:
             return list(turn.previous)
         return await summaries.conversation(self._store, turn.thread, run.id)
 
@@ -298,7 +307,7 @@ class Runner:
             return prompt.messages(turn, turn.system or "")
         settings = self._config.now.super_agent
         # Between agents everybody is of the house; only the assistant knows of the owner's other conversations.
-        house = turn.sender == "owner" or turn.channel == "a2a"
+        house = turn.sender == "owner" or turn.channel in {"a2a", "group"}
         owner = house and not turn.role
         rows = (
             await self._store.all("select name from projects where id != 'default' order by name")

@@ -14,39 +14,37 @@ _PARTS = re.compile(
 )
 _OPEN = re.compile(rf"<(?:{_NAMES})>", re.IGNORECASE)
 _CLOSE = re.compile(rf"</(?:{_NAMES})>", re.IGNORECASE)
-# A plan in place of an answer, as some models write one: about "the user", and what they themselves should do. Narrow
-# on purpose: an answer may well be about users.
-_OPENERS = (
-    *(f"{begun}the user {verb} " for begun in ("", "okay, ", "ok, ", "okay, so ", "alright, ") for verb in
-      ("wants", "asks", "asked", "is asking", "says", "said", "just", "has asked", "wrote", "needs")),
-    "we need to respond", "we need to answer", "we need to reply", "we need to produce", "we need to write",
-    "i need to respond", "i need to answer", "i need to reply", "i should respond", "i should answer", "i should reply",
-)  # fmt: skip
-_RESOLVES = re.compile(
-    r"\b(?:i|we) (?:should|must|need to|have to|can just|could just)\b|\blet(?:'s| me)\b", re.I
-)
-_PLAN_CHARS = 120
 # The beginning of a tag, or of quoted code, whose end has not arrived yet.
 _UNFINISHED = re.compile(r"(?:</?[a-z]{0,9}|(?<!`)`{1,2}(?:[^`\n]*))\Z", re.IGNORECASE)
+
+
+# How a model begins that plans aloud without a tag. Nobody here is "the user": the owner has a name.
+_FIRST = ("", "okay, ", "ok, ", "alright, ", "hmm, ", "okay, so ", "okay. ")
+_VERBS = ("is asking", "asks", "asked", "says", "said", "wants", "just", "sent", "has")
+_THEN = (
+    *(f"the user {verb}" for verb in _VERBS),
+    *(f"we {must} {does}" for must in ("need to", "should") for does in ("respond", "reply", "answer")),
+    *(f"i {must} {does}" for must in ("need to", "should") for does in ("respond", "reply", "answer")),
+)
+_OPENINGS = tuple(first + then for first in _FIRST for then in _THEN)
+_PLANS = re.compile(r"\b(?:i|we)(?:'ll| will| should| need to| must)\b|\blet(?: me|'s)\b", re.IGNORECASE)
+LEAST = 120
+
+
+def opens_a_plan(text: str, *, so_far: bool = False) -> bool:
+    """It begins as planning does; `so_far` also counts what may still become such a beginning."""
+    plain = text.lstrip().casefold().replace("\u2019", "'")
+    return any(plain.startswith(one) or (so_far and one.startswith(plain)) for one in _OPENINGS)
+
+
+def is_planning(text: str) -> bool:
+    """All of a text is a model's plan for an answer, and not one: long, begun like that, and about what it will do."""
+    return len(text.strip()) >= LEAST and opens_a_plan(text) and len(_PLANS.findall(text)) >= 2
 
 
 def without_thinking(text: str) -> str:
     """The text without a model's thinking aloud; tags that are quoted as code stay."""
     return _kept(text).strip()
-
-
-def only_plans(text: str) -> bool:
-    """A text that is a model's planning and no answer: nothing in it is for people."""
-    return (
-        len(text.strip()) >= _PLAN_CHARS
-        and text.lstrip().lower().startswith(_OPENERS)
-        and _RESOLVES.search(text) is not None
-    )
-
-
-def _may_plan(text: str) -> bool:
-    begun = text.lstrip().lower()
-    return begun.startswith(_OPENERS) or any(one.startswith(begun) for one in _OPENERS)
 
 
 def _kept(text: str) -> str:
@@ -66,22 +64,25 @@ def _kept(text: str) -> str:
 
 @dataclass(slots=True)
 class Speech:
-    """One answer as it arrives: pieces in, and to `say` only what people may see. `pieces` are all of them."""
+    """One answer as it arrives: pieces in, and to `say` only what people may see. `pieces` are all of them.
+
+    What begins like a plan is held back to its end: only then it is known whether it is one.
+    """
 
     say: Callable[[str], None]
     pieces: list[str] = field(default_factory=list)
     _suspect: bool = False
-    _plan: bool = True  # it may still turn out to be one
+    _held: bool = True
     _said: str = ""
 
     def hear(self, piece: str) -> None:
         """One more piece of the answer."""
         self.pieces.append(piece)
-        if self._plan:
+        if self._held:
             whole = "".join(self.pieces)
-            if _may_plan(whole):
+            if opens_a_plan(whole, so_far=True):
                 return
-            self._plan, piece = False, whole
+            self._held, piece = False, whole
         if not self._suspect and "<" not in piece:
             self._tell(piece)
             return
@@ -90,12 +91,9 @@ class Speech:
         self._more(_kept(_UNFINISHED.sub("", whole)))
 
     def end(self) -> None:
-        """Nothing more comes: what was held back is no tag, and a plan or none."""
-        if self._plan:
-            whole = "".join(self.pieces)
-            if only_plans(whole):
-                return
-            self._suspect = True
+        """Nothing more comes: what was held back is no tag and no plan."""
+        if self._held and not is_planning("".join(self.pieces)):
+            self._held, self._suspect = False, True
         if self._suspect:
             self._more(_kept("".join(self.pieces)))
 

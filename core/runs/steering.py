@@ -14,7 +14,7 @@ GROUP = "steering"
 # Turns on these surfaces are code work by contract: they stop at `finish`, not at a number.
 CONTRACT_CHANNELS = frozenset({"code", "web_code"})
 # Nobody there could answer a card.
-UNASKED = frozenset({"a2a", "routine", "whatsapp"})
+UNASKED = frozenset({"a2a", "group", "routine", "whatsapp"})
 
 UNDECLARED = (
     "[system note] You have not called finish. If everything that was asked is done, or you are blocked, call finish "

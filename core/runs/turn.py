@@ -23,14 +23,6 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """One line of a conversation; `role` is user or assistant."""
-
-    role: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Attachment:
     """A checked file that joins an answer (or came with a question)."""
 
@@ -41,6 +33,15 @@ class Attachment:
     mime: str
     size: int
     caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One line of a conversation; `role` is user or assistant, `files` came with it."""
+
+    role: str
+    text: str
+    files: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,9 @@ class Turn:
     Between agents: `answerer` is who answers (empty: the assistant, in a conversation of the owner's), `role` what it
     is told it is, `depth` how often the work was handed on, `aside` that what it writes is its own note and no
     answer. `run_id` names the run beforehand, `job_id` the work that it is part of.
+
+    A turn with a `cue` answers a line that stands in its thread and in `previous` already, as in a room: `text` is that
+    line, and the cue is what the model is told last in its place.
     """
 
     text: str
@@ -79,10 +83,13 @@ class Turn:
     role: str = ""
     depth: int = 0
     aside: bool = False
+    cue: str = ""
     run_id: str = ""
     job_id: str = ""
     budget: "Budget | None" = None  # steps shared with whoever delegates
     meta: Mapping[str, Any] = field(default_factory=dict)
+    # The chat of the owner that this came out of (channel, to, thread). Only a channel says so, never a request.
+    origin: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -1,11 +1,13 @@
 """What agents are told about work that was handed over. Only models read this."""
 
+import re
 from collections.abc import Sequence
 
 from core.neutral import neutral
 from core.runs.jobs import Job, State
 from core.store import Store
 
+_JOB = re.compile(r"job_\w+")
 MAX_ASKED = 1200
 MAX_ANSWER = 6000
 
@@ -13,7 +15,9 @@ SELF = "That is you. Do it yourself, or use run_subagent for a piece of it that 
 BUG = "It broke off because of an error inside the app; the log says which."
 STOPPED = "It was stopped."
 LOST = "The app ended while it was running. What had been begun may be done, and nothing of it is known."
-NOBODY_WAITS = " (You are answering another agent: nobody waits from there, so it runs in the background.)"
+NOBODY_WAITS = (
+    " (You are in a room or answering another agent: nobody waits from there, so it runs in the background.)"
+)
 WAITED = "(Asked from a command, which ends with its answer: it was waited for.)\n"
 
 _WHY = {
@@ -65,6 +69,21 @@ async def going_on(store: Store, job: Job) -> str:
     ).replace("\n ", "\n")
 
 
+def outcome(result: str) -> tuple[str, str]:
+    """What the result of a hand-over says, and the job's id: background, already, refused, no_result or waited."""
+    found = _JOB.search(result)
+    id = found[0] if found else ""
+    if result.startswith("Running as "):
+        return "background", id
+    if " is already at work for you as " in result[:120]:
+        return "already", id
+    if result.startswith("There is NO result of "):
+        return "no_result", id
+    if result == SELF or result.startswith("Not handed over: "):
+        return "refused", ""
+    return "waited", ""
+
+
 def over(life_s: float) -> str:
     """Its time is over."""
     return f"It was ended after {life_s:g} s, the most that a job may take. What had been begun may be done."
@@ -85,11 +104,16 @@ def woken(job: Job) -> str:
         if job.status is State.DONE
         else no_result(job)
     )
+    goes = (
+        "It is sent to the owner, once, in the chat where they asked: write it for them."
+        if job.origin
+        else "Nobody reads it."
+    )
     answer = f"\n\n# The answer\n{neutral(_cut(job.result, MAX_ANSWER))}" if job.status is State.DONE else ""
     return (
         f"{came}\n\n# What you had asked\n{neutral(_cut(job.body, MAX_ASKED))}{answer}\n\n# Now\nAct on it if there is "
-        f"something to do. What you write is a note of your own: {job.recipient} does not read it and waits for "
-        "nothing, so do not thank, acknowledge or send it anything back."
+        f"something to do. What you write is a note of your own. {goes} {job.recipient} does not read it and waits "
+        "for nothing, so do not thank, acknowledge or send it anything back."
     )
 
 

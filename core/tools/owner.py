@@ -1,11 +1,11 @@
 """What reaches the owner besides the answer itself, and who the assistant is to them."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from core import projects
 from core.delivery import deliver
 from core.errors import Invalid, Refused
 from core.outbox import Message
@@ -34,14 +34,13 @@ async def send_file(args: SendFile, ctx: Context) -> str:
     """
     if ctx.attach is None:
         raise Refused(f"Files cannot be delivered on {ctx.turn.channel}.")
-    project = await ctx.store.one("select path from projects where id = ?", ctx.turn.project_id)
     file = await deliver(
         args.path,
         caption=args.caption,
         name=args.name,
         policy=ctx.config.now.file_delivery,
         home=ctx.home,
-        project_root=Path(project["path"]) if project and project["path"] else None,
+        project_root=await projects.root(ctx.store, ctx.home, ctx.turn.project_id),
         store=ctx.store,
         run_id=ctx.run_id,
         lang=ctx.identity.language,

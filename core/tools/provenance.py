@@ -17,10 +17,12 @@ from core.tool import Context
 _OURS_NAMES = """
 remember forget set_identity send_telegram send_file discover_tools list_skills create_task update_task
 complete_task comment_task whatsapp_send phone_state phone_tap phone_type phone_key phone_open ask_questions finish
+list_projects add_project
 """
 OURS = frozenset(_OURS_NAMES.split())
 _FILES_NAMES = """
 read_file list_files search_files grep glob run_shell edit_file write_file load_skill read_skill
+git_status git_diff git_log git_show
 """
 FILES = frozenset(_FILES_NAMES.split())
 WEB = frozenset({"fetch", "search", "web_search", "http_get", "http_post", "http_request"})
@@ -34,9 +36,10 @@ _SMALL = frozenset(_SMALL_WORDS.split())
 
 async def source_of(ctx: Context, text: str) -> Source:
     """The owner, where they are the one who speaks and nothing else was read, or where these are their very words."""
-    if ctx.turn.sender != "owner":
+    shared = ctx.turn.channel == "group"  # others speak there, too: only the owner's own lines are theirs
+    if ctx.turn.sender != "owner" and not shared:
         return Source.THIRD_PARTY
-    read = await _read(ctx)
+    read = await _read(ctx) | ({Source.THIRD_PARTY} if shared else set())
     if not read or any(_says(said, text, ctx) for said in await _owners_words(ctx)):
         return Source.OWNER
     return next(one for one in (Source.WEB, Source.THIRD_PARTY, Source.FILE) if one in read)
@@ -45,7 +48,11 @@ async def source_of(ctx: Context, text: str) -> Source:
 async def _read(ctx: Context) -> set[Source]:
     """What kinds of foreign text this conversation holds."""
     found: set[Source] = set()
-    if ctx.turn.attachments:
+    if ctx.turn.attachments or await ctx.store.one(
+        "select 1 from messages where thread = ? and thread != '' and role = 'user'"
+        " and json_extract(meta, '$.files') is not null limit 1",
+        ctx.turn.thread,
+    ):
         found.add(Source.FILE)
     if ctx.turn.context_note or _forwarded(ctx.turn.text):
         found.add(Source.THIRD_PARTY)
@@ -67,7 +74,8 @@ async def _owners_words(ctx: Context) -> list[str]:
         " order by id desc limit 10",
         ctx.turn.thread,
     )
-    return [one for one in (ctx.turn.text, *(row["text"] for row in rows)) if not _forwarded(one)]
+    asked = (ctx.turn.text,) if ctx.turn.sender == "owner" else ()
+    return [one for one in (*asked, *(row["text"] for row in rows)) if not _forwarded(one)]
 
 
 def _forwarded(said: str) -> bool:

@@ -57,7 +57,10 @@ async def _project(ctx: Context, named: str) -> str:
 
 
 def _author(ctx: Context) -> str:
-    return ctx.identity.now.agent_name if ctx.turn.sender == "owner" else ctx.turn.sender
+    turn = ctx.turn
+    if turn.channel == "group" and turn.role:
+        return turn.answerer
+    return ctx.identity.now.agent_name if turn.sender == "owner" or turn.channel == "group" else turn.sender
 
 
 def _line(task: Task) -> str:

@@ -1,22 +1,27 @@
 """Work between agents: what is answered, what wakes whom, what is never done twice, and what is said of limits."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from core import agents
-from core.errors import Invalid
+from core.cli.main import group
+from core.errors import Invalid, Refused
 from core.events import BackgroundJob, RunClosed, RunStarted
-from core.runs import jobs
+from core.runs import history, jobs, peers
 from core.runs.handover import Handover, Order
 from core.runs.jobs import State
 from core.runs.peers import SUPER, Peer
+from core.runs.retry import Patience
 from core.runs.turn import Run
 from core.tools import agents as tools
+from tests.fakes.api_home import served
 from tests.fakes.house import House, house, turn
 from tests.fakes.openai_server import Answer, fault
 
@@ -79,6 +84,7 @@ async def team(root: Path, **changes: Any) -> AsyncIterator[Team]:
             identity=here.identity,
             tools=here.tools,
             runner=here.runner,
+            outbox=here.outbox,
             **changes,
         )
         here.tools.add(*tools.CORE, *tools.FULL)
@@ -239,7 +245,12 @@ async def test_what_a_former_process_left_is_lost_and_its_asker_is_told(tmp_path
         await five.here.server.arrived.wait()
     async with house(tmp_path) as here:
         handover = Handover(
-            store=here.store, bus=here.bus, identity=here.identity, tools=here.tools, runner=here.runner
+            store=here.store,
+            bus=here.bus,
+            identity=here.identity,
+            tools=here.tools,
+            runner=here.runner,
+            outbox=here.outbox,
         )
         closed = heard(here, RunClosed, lambda event: event.channel == "a2a")
         async with handover.open():
@@ -394,13 +405,86 @@ async def test_who_is_at_work_is_listed_with_the_chain_below(five: Team) -> None
     assert [(one["agent"], one["below"]) for one in root["below"]] == [("bob", [])]
 
 
+async def test_a_job_can_be_stopped_also_one_that_waits_for_its_turn(five: Team) -> None:
+    five.here.server.default = lambda body: fault("hang")
+    first = await five.hand(background=True)
+    queued = await five.hand("count them again", background=True, followup=True)
+    assert first.job is not None
+    assert queued.job is not None
+    woken = five.woken()
+    assert (await five.handover.cancel(queued.job.id)).status is State.CANCELLED
+    assert (await five.handover.cancel(first.job.id)).status is State.CANCELLED
+    five.here.server.default = lambda body: Answer("noted")
+    assert (await woken).status == "completed"
+    assert await jobs.at_work(five.here.store) == []
+    with pytest.raises(Refused, match="has ended already: cancelled"):
+        await five.handover.cancel(first.job.id)
+
+
 async def test_a_wrong_status_is_an_error_and_no_empty_page(five: Team) -> None:
     with pytest.raises(Invalid, match="timed_out"):
         await jobs.recent(five.here.store, status="finished")
 
 
 async def test_long_texts_are_kept_short_and_passed_on_whole(five: Team) -> None:
-    five.here.server.next(Answer("y" * 9000))
+    five.here.server.next(Answer("".join(f"{n:09}" for n in range(1000))))
     handed = await five.hand("x" * 3000)
     assert (len(handed.job.body), len(handed.job.result)) == (2000, 8000)
     assert told(five)[-1]["content"] == "x" * 3000
+
+
+async def test_an_agents_work_falls_through_the_same_models_as_its_askers(five: Team) -> None:
+    await five.here.config.set({"llm_routing.fallback": ["standin:second"]})
+    five.here.runner.patience = Patience(first_s=0.001)
+    five.here.server.default = lambda body: (
+        fault("server") if body["model"] == "small" else Answer("40 sheep.")
+    )
+    handed = await five.hand()
+    assert (handed.state, handed.text) == ("answered", "40 sheep.")
+    run = await five.here.store.one("select target from runs where id = ?", handed.job.run_id)
+    assert run is not None
+    assert run["target"] == "standin:second"
+
+
+async def test_a_pair_remembers_its_last_twenty_four_turns(five: Team) -> None:
+    thread = peers.thread("default", SUPER, "ana")
+    for n in range(30):
+        await history.left_in(five.here.store, thread, "a2a", SUPER, f"question {n}")
+        await history.left_in(five.here.store, thread, "a2a", "ana", f"answer {n}")
+    await five.hand("and now?")
+    words = [(one["role"], one["content"]) for one in told(five)[1:]]
+    assert words[0] == ("user", "question 6")
+    assert words[1] == ("assistant", "answer 6")
+    assert len(words) == 48 + 1
+
+
+async def test_stopping_over_http_is_the_owners_and_says_what_is_not_there(tmp_path: Path) -> None:
+    async with served(tmp_path, parts=[tools.agents]) as api:
+        job = await jobs.begin(
+            api.app.store,
+            project_id="default",
+            sender=SUPER,
+            sender_project="default",
+            recipient="ana",
+            thread="a2a:x",
+            body="count",
+            wake=False,
+            waited=False,
+            depth=1,
+        )
+        await jobs.close(api.app.store, job.id, State.DONE, "5")
+        path = f"/api/jobs/{job.id}/cancel"
+        ended = await api.http.post(path)
+        assert (ended.status_code, ended.json()["error"]) == (
+            403,
+            f"{job.id} has ended already: done.",
+        )
+        assert (await api.http.post("/api/jobs/none/cancel")).status_code == 404
+        _, device = await api.paired("client")
+        refused = await api.bare.post(path, headers=device)
+        assert (refused.status_code, "token" in refused.json()["error"]) == (403, True)
+        env = {"APX_HOME": str(api.app.home.root)}
+        said = await asyncio.to_thread(CliRunner().invoke, group, ["jobs", "cancel", job.id], env=env)
+        assert (said.exit_code, "has ended already" in said.stderr) == (1, True)
+        listed = await asyncio.to_thread(CliRunner().invoke, group, ["jobs", "--json"], env=env)
+        assert [one["id"] for one in json.loads(listed.stdout)] == [job.id]

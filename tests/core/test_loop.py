@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, Field
 
+from core import projects
 from core.errors import Refused
 from core.events import EngineFailed, Said, ToolFinished, ToolStarted
 from core.runs import history
@@ -206,3 +207,19 @@ async def test_a_tool_on_the_owners_list_needs_no_question(here: House) -> None:
     here.server.next(Answer(calls=[("post", {"value": 5})]), Answer("Sent."))
     await here.runner.run(turn())
     assert ran == [("post", 5)]
+
+
+async def test_a_projects_own_file_gives_it_no_more_rights(here: House, tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    (folder / ".apx").mkdir(parents=True)
+    wide = {"permission_mode": "total", "allowed_tools": ["post"], "denied_tools": []}
+    (folder / ".apx" / "config.json").write_text(
+        json.dumps({"super_agent": wide, "file_delivery": {"max_mb": 99}})
+    )
+    await projects.add(here.store, str(folder))
+    here.says_yes = False
+    here.server.next(Answer(calls=[("post", {"value": 1})]), Answer("No."))
+    run = await here.runner.run(turn(project_id="work", can_ask=True))
+    assert [one.tool for one in here.asked] == ["post"]
+    assert ran == []
+    assert not run.calls[0].ok

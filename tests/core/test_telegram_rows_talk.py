@@ -83,6 +83,23 @@ async def test_row_19_an_edit_while_it_is_worked_on_is_worked_on_instead_with_wh
         assert one.api.reactions == {(OWNER, id): ["👀"]}
 
 
+async def test_row_19_an_edit_of_one_of_several_messages_leaves_the_others_in_the_question(
+    tmp_path: Path,
+) -> None:
+    runner = held()
+    async with bot_api(TOKEN) as api:
+        first = await api.say(OWNER, OWNER, "buy milk")
+        await api.say(OWNER, OWNER, "and bread")
+        async with desk(tmp_path, api, runner=runner) as one:
+            await runner.started.wait()
+            runner.hold = None
+            assert await one.ask("buy oat milk", kind="edited_message", message_id=first) == (
+                "echo buy oat milk\nand bread"
+            )
+            await one.until_states("done", "done", "done")
+            assert len(api.sent) == 1
+
+
 @pytest.mark.parametrize("text", ["/restart", "/stop", "/new"])
 async def test_row_19_a_command_in_an_edit_does_not_run(tmp_path: Path, text: str) -> None:
     runner = held()
@@ -203,6 +220,19 @@ async def test_row_23_a_file_that_comes_late_joins_its_album_and_nothing_is_fetc
         assert [len(turn.attachments) for turn in runner.turns] == [1, 2]
         assert len(runner.cancelled) == len(one.api.sent) == 1
         assert len(one.asked("getFile")) == 2
+
+
+async def test_row_23_a_bug_with_a_late_file_leaves_none_of_the_album_behind(tmp_path: Path) -> None:
+    runner = held()
+    async with talking(tmp_path, runner=runner) as one:
+        await photos(one, "which one?")
+        await runner.started.wait()
+        runner.hold, runner.bugs = None, [ZeroDivisionError()]
+        await photos(one, "")
+        await one.until_states("done", "done")
+        await one.api.until(lambda: one.api.sent)
+        assert len(runner.turns[-1].attachments) == 2
+        assert len(one.api.sent) == 1
 
 
 async def test_row_23_a_file_that_fails_or_takes_too_long_is_a_note_and_no_silence(tmp_path: Path) -> None:
