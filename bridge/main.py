@@ -43,37 +43,57 @@ def _tools() -> Sequence[Any]:
 
 @click.command(help=say("daemon.program"))
 @click.option("--port", type=click.IntRange(0, 65_535), help=say("daemon.program_port"))
-def daemon(port: int | None) -> None:
+@click.option("--stay", is_flag=True, help=say("daemon.program_stay"))
+def daemon(port: int | None, stay: bool) -> None:
     """The agent without its window, until it is told to stop."""
     if port is not None:
         os.environ["APX_PORT"] = str(port)
     home = Home.find()
     home.make()
     try:
-        asyncio.run(work(home))
+        why = asyncio.run(work(home, stay=stay))
     except ApxError as error:
         log.error("%s", error)
         click.echo(str(error), err=True)
         sys.exit(1)
+    if why:
+        click.echo(why, err=True)
+        sys.exit(os.EX_TEMPFAIL)
 
 
-async def work(home: Home) -> None:
-    """Open the app with every part that needs no window, and keep it until a signal."""
+async def work(home: Home, *, stay: bool = False) -> str:
+    """Open the app with every part that needs no window, and keep it until a signal.
+
+    A channel that new connections cannot mend is a reason to leave, unless nobody is there to start us again. The
+    reason is answered; it is empty after a signal.
+    """
     from core.app import App
+    from core.events import ChannelState
     from core.log import to_file
 
     to_file(home, "info")
     # Libraries are imported beside the loop; a shorter turn keeps the loop's answers short meanwhile.
     sys.setswitchinterval(0.0005)
     leaving = asyncio.Event()
+    failed: list[str] = []
+
+    def told(event: ChannelState) -> None:
+        if event.state == "failed":
+            log.error("%s: %s", event.channel, event.detail)
+            if not stay:
+                failed.append(event.detail)
+                leaving.set()
+
     loop = asyncio.get_running_loop()
     for one in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(one, leaving.set)
     async with App.open(home, parts()) as app:
+        app.bus.subscribe(ChannelState, told)
         logging.getLogger().setLevel(app.config.now.log_level.upper())
         log.info("The daemon of %s is up", home.root)
         await leaving.wait()
         log.info("The daemon of %s goes down", home.root)
+    return failed[0] if failed else ""
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from core.tools.agents import agents, agents_once
 from core.tools.computer import computer
 from core.tools.knowledge import knowledge
 from core.tools.mcp import mcp
+from core.watchdog import watchdog
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +74,7 @@ async def _reached(app: App) -> AsyncIterator[Questions]:
 
 def parts() -> Sequence[Part]:
     """All of them, for the daemon and the window."""
-    return (telegram, approvals, computer, knowledge, mcp, phone, agents, speaking, serve)
+    return (watchdog, telegram, approvals, computer, knowledge, mcp, phone, agents, speaking, serve)
 
 
 def tools() -> Sequence[Part]:

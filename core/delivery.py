@@ -83,16 +83,23 @@ def _invisible(letter: str) -> bool:
 
 def judge_place(path: Path, place: Place) -> str | None:
     """What is wrong with where a path leads, asked about the written path and about the real one."""
-    ours, media = (Path(os.path.realpath(one)) for one in (place.home.root, place.home.media))
-    given_media = protected.inside(path, place.home.media) or protected.inside(path, media)
+    root, ours = place.home.root, Path(os.path.realpath(place.home.root))
+    # What was received or made to be shown, and what the tools of the default project wrote.
+    for folder in (place.home.media, place.home.workspace):
+        # By its own name only: put in its place, a link to the whole home would open all of it.
+        for top in (folder, ours / folder.relative_to(root)):
+            if protected.inside(path, top):
+                return _wrong_with(path, path.relative_to(top))
+    mine = protected.inside(path, ours) or protected.inside(path, root)
+    return "own_home" if mine else _wrong_with(path, path)
+
+
+def _wrong_with(path: Path, within: Path) -> str | None:
+    """The rules for a place of its own: `within` are the folders that count."""
     rules = (
         ("system", protected.system_file(path)),
         ("runs", filetypes.runs(path.name)),
-        (
-            "own_home",
-            not given_media and (protected.inside(path, ours) or protected.inside(path, place.home.root)),
-        ),
-        ("secret_folder", not given_media and protected.secret_folder(path)),
+        ("secret_folder", protected.secret_folder(within)),
         ("secret_file", protected.secret_name(path.name)),
     )
     return next((reason for reason, wrong in rules if wrong), None)

@@ -41,6 +41,14 @@ class Button:
 Buttons = tuple[tuple[Button, ...], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class File:
+    """One of several files that go together, and the name it is shown under."""
+
+    path: str
+    name: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """What is to be said, to whom: `to` is "owner" or an address of the channel.
@@ -51,10 +59,11 @@ class Message:
 
     channel: str
     to: str = "owner"
-    kind: str = "text"  # text, photo, document
+    kind: str = "text"  # text, photo, document, album
     text: str = ""
     path: str = ""
     name: str = ""
+    files: tuple[File, ...] = ()
     buttons: Buttons = ()
     markup: bool = False
     key: str | None = None
@@ -66,6 +75,7 @@ class Message:
             "text": self.text,
             "path": self.path,
             "name": self.name,
+            "files": [asdict(file) for file in self.files],
             "buttons": packed(self.buttons),
             "markup": self.markup,
         }
@@ -80,6 +90,7 @@ class Part:
     plain: str = ""
     path: str = ""
     name: str = ""
+    files: tuple[File, ...] = ()
     buttons: Buttons = ()
     to: str = ""
     message_id: str = ""
@@ -93,6 +104,7 @@ class Part:
             "plain": self.plain,
             "path": self.path,
             "name": self.name,
+            "files": [asdict(file) for file in self.files],
             "buttons": packed(self.buttons),
         }
 
@@ -113,9 +125,10 @@ def packed(buttons: Buttons) -> list[list[dict[str, Any]]]:
 
 
 def unpacked(values: dict[str, Any]) -> dict[str, Any]:
-    """A stored payload with its buttons as values again."""
+    """A stored payload with its buttons and files as values again."""
     return values | {
-        "buttons": tuple(tuple(Button(**one) for one in row) for row in values.get("buttons", []))
+        "buttons": tuple(tuple(Button(**one) for one in row) for row in values.get("buttons", [])),
+        "files": tuple(File(**one) for one in values.get("files", [])),
     }
 
 

@@ -81,6 +81,11 @@ class Home:
     def projects(self) -> Path:
         return self.root / "projects"
 
+    @property
+    def workspace(self) -> Path:
+        """The folder of the default project, which has no folder of the owner's."""
+        return self.projects / "default" / "files"
+
     def make(self) -> None:
         """Create the folders, readable by their owner alone."""
         for folder in (self.root, self.media_in, self.media_out, self.logs, self.skills, self.projects):

@@ -81,9 +81,8 @@ async def root(store: Store, home: Home, project_id: str) -> Path:
     row = await store.one("select path from projects where id = ?", project_id)
     if row is not None and row["path"]:
         return Path(row["path"])
-    workspace = home.projects / DEFAULT / "files"
-    workspace.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return workspace
+    home.workspace.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return home.workspace
 
 
 def _project(row: sqlite3.Row) -> Project:

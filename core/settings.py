@@ -30,6 +30,7 @@ def _pair(text: str) -> str:
 
 
 Pair = Annotated[str, AfterValidator(_pair)]
+Pin = Annotated[str, AfterValidator(lambda text: _pair(text) if text else "")]  # a model, or none
 
 
 class User(Section):
@@ -266,10 +267,27 @@ class Desktop(Section):
     mascot: bool = shown("desktop.mascot", True)
 
 
+class Classifier(Section):
+    """Who weighs a question (empty: `small_model`), and the exact model of each level that has one of its own."""
+
+    enabled: bool = False
+    model: Pin = ""
+    low: Pin = ""
+    medium: Pin = ""
+    high: Pin = ""
+
+
+class Memory(Section):
+    """`embeddings` is the exact model that facts are compared by in meaning; empty: by their words alone."""
+
+    embeddings: Pin = ""
+
+
 class LlmRouting(Section):
     """`fallback` is written as "provider:model" or as {"providerID", "modelID"}: exact pairs, each once."""
 
     fallback: tuple[Pair, ...] = Field((), max_length=8)
+    classifier: Classifier = Classifier()
     max_retries_per_turn: int = Field(32, ge=0, le=200)
 
     @field_validator("fallback", mode="before")
@@ -309,5 +327,6 @@ class Settings(Section):
     phone: Phone = Phone()
     whatsapp: WhatsApp = WhatsApp()
     mcp: Mcp = Mcp()
+    memory: Memory = Memory()
     budgets: Budgets = Budgets()
     desktop: Desktop = Desktop()

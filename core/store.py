@@ -6,9 +6,10 @@ SQLite's locks. The journal mode is set once, at creation, and only read after t
 
 import asyncio
 import sqlite3
+import threading
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,10 +32,42 @@ def new_id(prefix: str) -> str:
     return f"{prefix}_{time.time_ns() // 1_000_000:011x}{uuid.uuid4().hex[:12]}"
 
 
+Statement = tuple[str, Sequence[Any]]
+
+
+class _Connection(aiosqlite.Connection):
+    """A trip to the connection's thread costs more than most statements: here several of them make one."""
+
+    async def write(self, statements: Sequence[Statement]) -> None:
+        given_up = threading.Event()
+        try:
+            await self._execute(self._write, statements, given_up)  # type: ignore[no-untyped-call]
+        except asyncio.CancelledError:
+            given_up.set()
+            raise
+
+    def _write(self, statements: Sequence[Statement], given_up: threading.Event) -> None:
+        db = self._conn
+        db.execute("begin immediate")
+        try:
+            for sql, values in statements:
+                db.execute(sql, values)
+            db.execute("rollback" if given_up.is_set() else "commit")
+        except BaseException:
+            db.rollback()
+            raise
+
+    async def read(self, questions: Sequence[Statement]) -> list[list[sqlite3.Row]]:
+        return await self._execute(self._read, questions)  # type: ignore[no-untyped-call, no-any-return]
+
+    def _read(self, questions: Sequence[Statement]) -> list[list[sqlite3.Row]]:
+        return [self._conn.execute(sql, values).fetchall() for sql, values in questions]
+
+
 class Store:
     """SQL beside its feature: this class only gives the connection, and keeps writers apart."""
 
-    def __init__(self, db: aiosqlite.Connection) -> None:
+    def __init__(self, db: _Connection) -> None:
         self._db = db
         self._writing = asyncio.Lock()
 
@@ -43,7 +76,8 @@ class Store:
     async def open(cls, path: Path) -> AsyncIterator["Store"]:
         """The database at `path`, created or migrated first. The folder must exist."""
         fresh = not path.exists()
-        db = await aiosqlite.connect(path, isolation_level=None)
+        db = _Connection(lambda: sqlite3.connect(path, isolation_level=None), iter_chunk_size=64)
+        await db
         try:
             db.row_factory = sqlite3.Row
             if fresh:
@@ -102,12 +136,21 @@ class Store:
         """The first row of a question, if there is one."""
         return next(iter(await self._db.execute_fetchall(sql, args)), None)
 
+    async def several(self, *questions: Statement) -> list[list[sqlite3.Row]]:
+        """The rows of several questions, for the time of one."""
+        return await self._db.read(questions)
+
     async def run(self, sql: str, *args: Any) -> int:
         """One statement, committed; the number of rows it touched."""
         async with self._writing:
             # Outside "begin" a statement is its own transaction, and one trip instead of three.
             cursor = await self._db.execute(sql, args)
             return cursor.rowcount
+
+    async def together(self, *statements: Statement) -> None:
+        """Statements that are known beforehand, committed as one: all or none. Cancelled before that is none."""
+        async with self._writing:
+            await self._db.write(statements)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[aiosqlite.Connection]:

@@ -3,11 +3,13 @@
 The dispatcher asks the gate before `run`; a tool never does.
 """
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
 
@@ -55,6 +57,27 @@ class Context:
     take: Callable[[Iterable[str]], list[str]] | None = None
 
 
+_MADE: WeakKeyDictionary[type[BaseModel], dict[str, Any]] = WeakKeyDictionary()
+
+
+def _parameters(args: type[BaseModel]) -> dict[str, Any]:
+    """Made once: building them takes longer than everything else that a turn does with a tool."""
+    if (known := _MADE.get(args)) is not None:
+        return known
+    parameters = args.model_json_schema()
+    parameters.pop("title", None)
+    for value in parameters.get("properties", {}).values():
+        value.pop("title", None)
+    _MADE[args] = parameters
+    return parameters
+
+
+async def described(tools: "Iterable[Tool]") -> None:
+    """Have the schemas of tools made beside the loop, which those of all would hold for a tenth of a second."""
+    if fresh := [one.args for one in tools if one.args not in _MADE]:
+        await asyncio.to_thread(lambda: [_parameters(args) for args in fresh])
+
+
 Handler = Callable[[Any, Context], Awaitable[str]]
 
 
@@ -74,14 +97,10 @@ class Tool:
     effect_of: Callable[[Any, Context], Awaitable[Effect]] | None = None
 
     def schema(self) -> dict[str, Any]:
-        """The function in the chat-completions form."""
-        parameters = self.args.model_json_schema()
-        parameters.pop("title", None)
-        for value in parameters.get("properties", {}).values():
-            value.pop("title", None)
+        """The function in the chat-completions form; its parameters are shared, so nobody changes them in place."""
         return {
             "type": "function",
-            "function": {"name": self.name, "description": self.about, "parameters": parameters},
+            "function": {"name": self.name, "description": self.about, "parameters": _parameters(self.args)},
         }
 
 

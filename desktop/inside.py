@@ -215,7 +215,9 @@ class _Attempt(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(2)
         column.addLayout(line)
-        if not good:
+        if row.get("purpose") == "classify":
+            column.addWidget(pieces.label(str(row.get("reason", "")), "small", wrap=True))
+        elif not good:
             column.addWidget(pieces.label(_why(row, words), "small", wrap=True))
 
 

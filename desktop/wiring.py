@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QPoint
 
 from core import alerts
-from core.channels.telegram import confirm_claim
+from core.channels import telegram_desk
 from core.channels.telegram_people import claim_of
 from core.errors import Refused
 from core.events import ChannelState, ConfigChanged, ConfigRejected, IdentityChanged, OwnerClaimed, PhoneState
@@ -222,7 +222,7 @@ class Desk:
 
     async def decide(self, claim: Claim, yes: bool) -> None:
         """The claimant becomes the owner, or is declined for good."""
-        await confirm_claim(self.app, claim.channel, claim.user_id, yes)
+        await telegram_desk.confirm_claim(self.app, claim.channel, claim.user_id, yes)
         self._claim = None
 
     # what happened
@@ -293,7 +293,10 @@ class Desk:
         self._show_claim()
 
     async def _claims(self) -> None:
-        """Who asked to be the owner while nobody looked."""
+        """How the bot stands, and who asked to be the owner, while nobody looked."""
+        for bot in (await telegram_desk.status(self.app))[:1]:
+            if not self._channel[0] and bot["state"] != "off":
+                self._channel = (bot["state"], bot["detail"])
         for channel in self.app.config.now.telegram.channels:
             found = await claim_of(self.app.store, channel.name)
             if found is not None and found.state == "open":

@@ -19,6 +19,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -139,44 +140,87 @@ def medians(measure: Callable[[], tuple[float, float, bool]], runs: int) -> tupl
     )
 
 
-def turns() -> dict[str, float]:
-    """A turn beside its model, in a process of its own: this one stays without the product."""
-    code = "import json, bench_turn; print(json.dumps(bench_turn.measure()))"
+def apart(code: str) -> Any:
+    """What a piece of code prints as JSON, in a process of its own: this one stays without the product."""
     paths = os.pathsep.join([str(ROOT), str(ROOT / "packaging")])
     with home() as where:
         given = {**environment(where), "PYTHONPATH": paths}
         done = subprocess.run(
-            [sys.executable, "-c", code], env=given, cwd=ROOT, text=True, check=True, stdout=subprocess.PIPE
+            [sys.executable, "-c", f"import json, {code.partition('.')[0]}; print(json.dumps({code}))"],
+            env=given,
+            cwd=ROOT,
+            text=True,
+            check=True,
+            stdout=subprocess.PIPE,
         )
-    return dict(json.loads(done.stdout))
+    return json.loads(done.stdout)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--only", choices=("start", "turn", "hang"), help="one of the three parts")
     asked = parser.parse_args()
-    measured = {
-        "bare interpreter": medians(bare, asked.runs),
-        "apx-daemon, first HTTP 200": medians(daemon, asked.runs),
-        "apx-desktop, first paint": medians(desktop, asked.runs),
-    }
-    turn = turns()
+    told: dict[str, Any] = {}
+    if asked.only in (None, "start"):
+        told |= starts(asked.runs, quiet=asked.json)
+    if asked.only in (None, "turn"):
+        told["turn beside its model"] = turn = apart("bench_turn.measure()")
+        if not asked.json:
+            told_turn(turn)
+    if asked.only in (None, "hang"):
+        for name in ("apx-daemon", "apx-desktop"):
+            told[f"{name}, a provider hangs"] = hang = apart(f"bench_hang.measure({name!r})")
+            if not asked.json:
+                told_hang(name, hang)
     if asked.json:
-        told = {name: {"ms": ms, "mb": mb, "litellm": heavy} for name, (ms, mb, heavy) in measured.items()}
-        print(json.dumps(told | {"turn beside its model": turn}))
-        return
+        print(json.dumps(told))
+
+
+def starts(runs: int, *, quiet: bool) -> dict[str, Any]:
+    """How long each program takes to be there, and what it weighs then."""
+    measured = {
+        "bare interpreter": medians(bare, runs),
+        "apx-daemon, first HTTP 200": medians(daemon, runs),
+        "apx-desktop, first paint": medians(desktop, runs),
+    }
+    if quiet:
+        return {name: {"ms": ms, "mb": mb, "litellm": heavy} for name, (ms, mb, heavy) in measured.items()}
     base_ms, base_mb, _ = measured["bare interpreter"]
-    print(f"medians of {asked.runs} fresh processes\n")
+    print(f"medians of {runs} fresh processes\n")
     print(f"{'':30} {'start':>9} {'ratio':>7} {'idle memory':>13} {'ratio':>7}  litellm loaded")
     for name, (ms, mb, heavy) in measured.items():
         print(
             f"{name:30} {ms:6.0f} ms {ms / base_ms:6.1f}x {mb:10.0f} MB {mb / base_mb:6.1f}x  "
             f"{'yes' if heavy else 'no'}"
         )
+    return {}
+
+
+def told_turn(turn: dict[str, float]) -> None:
     print(f"\na turn beside its model, {turn['writes']:.0f} durable writes, milliseconds:")
     print(f"median {turn['median_ms']:.1f}, p95 {turn['p95_ms']:.1f}, processor {turn['cpu_ms']:.1f}")
+    print(
+        f"with every part and tool: median {turn['whole_median_ms']:.1f}, p95 {turn['whole_p95_ms']:.1f}, "
+        f"processor {turn['whole_cpu_ms']:.1f}"
+    )
     print(f"the bare writes alone: median {turn['bare_median_ms']:.1f}, p95 {turn['bare_p95_ms']:.1f}")
+    base_ms = statistics.median(bare()[0] for _ in range(5))
+    print(f"median beside a bare interpreter's start of {base_ms:.0f} ms: {turn['median_ms'] / base_ms:.2f}x")
+
+
+def told_hang(name: str, kinds: dict[str, dict[str, dict[str, float]]]) -> None:
+    """Each time as p50 / p95 / max; the last column is what the hanging adds."""
+    print(f"\n{name} while questions hang at their provider; milliseconds, p50 / p95 / max")
+    print(f"{'':18} {'worker loads':>24} {'nothing hangs':>24} {'meanwhile':>24} {'p95 more':>9}")
+    for kind, phases in kinds.items():
+        cells = [
+            "{p50:.1f} / {p95:.1f} / {max:.1f}".format(**phases[phase]) if phase in phases else ""
+            for phase in ("loading", "before", "meanwhile")
+        ]
+        more = phases["meanwhile"]["p95"] - phases["before"]["p95"]
+        print(f"{kind:18} {cells[0]:>24} {cells[1]:>24} {cells[2]:>24} {more:9.1f}")
 
 
 if __name__ == "__main__":

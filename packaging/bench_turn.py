@@ -1,6 +1,7 @@
 """Measures what a turn costs beside its model: the model here answers at once, everything else is real.
 
-Each turn has three tool calls and one answer, with the ten durable writes that belong to them. The same number of
+Each turn has three tool calls and one answer, with the ten durable writes that belong to them and two of the
+judge; once with the core alone, and once with every part of the program, its tools and its memory. The same number of
 bare commits on the same disk is measured beside it, because on a busy one they are most of it; and the processor's
 time, which does not depend on what else runs here.
 """
@@ -10,14 +11,16 @@ import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
-from core.app import App
+from bridge.parts import parts
+from core.app import App, Part
 from core.paths import Home
+from core.runs.compaction import HEADINGS
 from core.runs.request import Reply, Request, ToolCall
 from core.runs.turn import Status, Turn
 from core.tool import Context, Effect, tool
@@ -39,6 +42,8 @@ class Instant:
     """Models that take no time: a call first, then words."""
 
     async def complete(self, request: Request, say: Callable[[str], None] | None = None) -> Reply:
+        if request.purpose == "compact":
+            return Reply("\n".join(f"{heading}\n- It was looked for." for heading in HEADINGS), [], 1000, 60)
         if request.messages[-1]["role"] == "tool":
             if say:
                 say("It is there.")
@@ -56,9 +61,9 @@ def p95(values: list[float]) -> float:
     return statistics.quantiles(values, n=20)[-1]
 
 
-async def _turns(root: Path) -> tuple[list[float], float, float]:
-    home = Home(root / "apx")
-    async with App.open(home) as app:
+async def _turns(root: Path, parts: Sequence[Part] = ()) -> tuple[list[float], float, float]:
+    home = Home(root / ("apx" if not parts else "whole"))
+    async with App.open(home, parts) as app:
         await app.config.set(
             {
                 "super_agent.enabled": True,
@@ -72,19 +77,18 @@ async def _turns(root: Path) -> tuple[list[float], float, float]:
         object.__setattr__(real._desk, "models", Instant())
         app.tools.add(look)
         writes = 0
-        begin, alone = app.store.transaction, app.store.run
+        store: Any = app.store
 
-        def transaction() -> Any:
-            nonlocal writes
-            writes += 1
-            return begin()
+        def counting(given: Callable[..., Any]) -> Callable[..., Any]:
+            def counted(*args: Any) -> Any:
+                nonlocal writes
+                writes += 1
+                return given(*args)
 
-        def statement(sql: str, *args: Any) -> Any:
-            nonlocal writes
-            writes += 1
-            return alone(sql, *args)
+            return counted
 
-        app.store.transaction, app.store.run = transaction, statement  # type: ignore[method-assign]
+        for name in ("transaction", "run", "together"):
+            setattr(store, name, counting(getattr(store, name)))
         times: list[float] = []
         cpu = 0.0
         for number in range(TURNS + WARM_UP):
@@ -121,12 +125,16 @@ def measure() -> dict[str, float]:
     """Milliseconds of a turn beyond its model, its durable writes, and the same writes bare."""
     with tempfile.TemporaryDirectory(prefix="apx-bench-") as folder:
         times, writes, cpu = asyncio.run(_turns(Path(folder)))
+        whole, _, whole_cpu = asyncio.run(_turns(Path(folder), parts()[:-1]))  # all but the HTTP API
         bare = _commits(Path(folder), round(writes))
     return {
         "median_ms": statistics.median(times),
         "p95_ms": p95(times),
         "cpu_ms": cpu,
         "writes": writes,
+        "whole_median_ms": statistics.median(whole),
+        "whole_p95_ms": p95(whole),
+        "whole_cpu_ms": whole_cpu,
         "bare_median_ms": statistics.median(bare),
         "bare_p95_ms": p95(bare),
     }

@@ -13,13 +13,13 @@ LAYERS = [  # each may import what stands above it, and itself; the longest name
     {
         "core.config", "core.config_lines", "core.settings", "core.events", "core.store", "core.identity",
         "core.vault", "core.delivery", "core.filetypes", "core.outbox", "core.message", "core.lane", "core.icons",
-        "core.log", "core.protected", "core.neutral", "core.runs.turn",
+        "core.log", "core.watchdog", "core.protected", "core.neutral", "core.runs.turn",
     },
     {"core.tool"},
     {
-        "core.alerts", "core.memory", "core.memory_broker", "core.memory_index", "core.notebook", "core.sessions",
-        "core.skills", "core.tasks", "core.projects", "core.agents", "core.mcp_servers", "core.mcp_pipe",
-        "core.rooms",
+        "core.alerts", "core.memory", "core.memory_broker", "core.memory_index", "core.memory_vectors", "core.notebook",
+        "core.sessions", "core.skills", "core.tasks", "core.projects", "core.agents", "core.mcp_servers",
+        "core.mcp_pipe", "core.rooms",
     },
     {"core.runs"},
     {"core.tools", "core.channels"},

@@ -9,19 +9,20 @@ async with bot_api(token="123:abc") as api:
 import asyncio
 import itertools
 import json
-import struct
+import re
 import time
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from bridge.simulator.bot_chats import MB, Chats, Press, Sent
 from bridge.simulator.bot_faults import Fault, Rejected, conflict
-from bridge.simulator.bot_text import CannotParse, parse_html, units
+from bridge.simulator.bot_text import units
 from bridge.simulator.bot_wire import Drop, Request, Response, Server
 
-MB = 1024 * 1024
+__all__ = ["BotApi", "Call", "Press", "Sent", "bot_api"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,58 +34,20 @@ class Call:
     files: dict[str, tuple[str, bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class Press:
-    """A button that can be pressed."""
-
-    label: str
-    data: str
-    chat_id: int
-    message_id: int
-
-
-@dataclass(slots=True)
-class Sent:
-    """A message that arrived, as its reader sees it."""
-
-    method: str
-    chat_id: int
-    message_id: int
-    text: str
-    source: str
-    parse_mode: str
-    entities: list[dict[str, object]]
-    file: bytes = b""
-    file_name: str = ""
-    reply_markup: dict[str, Any] = field(default_factory=dict)
-    reply_to: int | None = None
-
-    @property
-    def buttons(self) -> list[Press]:
-        """The buttons under it, row by row."""
-        rows = self.reply_markup.get("inline_keyboard", [])
-        return [
-            Press(one["text"], one.get("callback_data", ""), self.chat_id, self.message_id)
-            for row in rows
-            for one in row
-        ]
-
-
-class BotApi:
+class BotApi(Chats):
     """One bot. What was asked is in `calls`, what arrived in `sent`, what is left to fail in `faults`."""
 
     def __init__(self, token: str, *, username: str = "apx_demo_bot") -> None:
+        super().__init__(int(token.partition(":")[0]))
         self.token, self.username = token, username
-        self.bot_id = int(token.partition(":")[0])
         self.calls: list[Call] = []
-        self.sent: list[Sent] = []
         self.answers: dict[str, str] = {}  # callback query id → toast
         self.faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
         self.missing: set[str] = set()  # methods that this server does not know
-        self.blocked: set[int] = set()  # chats that do not want the bot
+        self.commands: list[dict[str, str]] = []
+        self.webhook = ""  # where updates go instead of to whoever polls
         self.files: dict[str, bytes] = {}
         self.updates: list[dict[str, Any]] = []
-        self._ids = itertools.count(1)
         self._update_ids = itertools.count(1000)
         self._polls = 0
         self._changed = asyncio.Condition()
@@ -169,6 +132,9 @@ class BotApi:
             "message_id": button.message_id,
             "date": int(time.time()),
             "chat": {"id": button.chat_id, "type": "private", "first_name": "Ana"},
+            "reply_markup": next(
+                (one.reply_markup for one in self.sent if one.message_id == button.message_id), {}
+            ),
         }
         who = {"id": button.chat_id if user_id is None else user_id, "is_bot": False, "first_name": "Ana"}
         await self.update(
@@ -182,6 +148,22 @@ class BotApi:
         )
         await self.until(lambda: id in self.answers, timeout_s)
         return self.answers[id]
+
+    async def react(
+        self, user_id: int, chat_id: int, message_id: int, emoji: str, *, before: str = ""
+    ) -> int:
+        """Somebody puts an emoji under a message, or takes it back."""
+        kinds = [[{"type": "emoji", "emoji": one}] if one else [] for one in (before, emoji)]
+        return await self.update(
+            message_reaction={
+                "chat": {"id": chat_id, "type": "private" if chat_id > 0 else "group"},
+                "message_id": message_id,
+                "user": {"id": user_id, "is_bot": False, "first_name": "Ana"},
+                "date": int(time.time()),
+                "old_reaction": kinds[0],
+                "new_reaction": kinds[1],
+            }
+        )
 
     def _stored(self, path: str, data: bytes, size: int | None) -> dict[str, Any]:
         id = f"file{next(self._ids)}"
@@ -233,6 +215,8 @@ class BotApi:
         return {"id": self.bot_id, "is_bot": True, "first_name": "APX", "username": self.username}
 
     async def _getUpdates(self, request: Request) -> Any:
+        if self.webhook:
+            raise Rejected(409, "Conflict: can't use getUpdates method while webhook is active")
         offset, timeout_s = int(request.params.get("offset", 0)), float(request.params.get("timeout", 0))
         self.updates = [one for one in self.updates if one["update_id"] >= offset]
         self._polls += 1
@@ -249,25 +233,6 @@ class BotApi:
         limit = int(request.params.get("limit", 100))
         return self.updates[:limit]
 
-    async def _sendMessage(self, request: Request) -> Any:
-        return self._accept("sendMessage", request, "text", 4096)
-
-    async def _sendPhoto(self, request: Request) -> Any:
-        _, data = request.files.get("photo") or ("", b"")
-        if len(data) > 10 * MB:
-            raise Rejected(400, "Bad Request: file is too big")
-        if data.startswith(b"\x89PNG"):
-            width, height = struct.unpack_from(">II", data, 16)
-            if width + height > 10_000 or max(width, height) > 20 * min(width, height):
-                raise Rejected(400, "Bad Request: PHOTO_INVALID_DIMENSIONS")
-        return self._accept("sendPhoto", request, "caption", 1024, "photo")
-
-    async def _sendDocument(self, request: Request) -> Any:
-        _, data = request.files.get("document") or ("", b"")
-        if len(data) > 50 * MB:
-            raise Rejected(413, "Request Entity Too Large")
-        return self._accept("sendDocument", request, "caption", 1024, "document")
-
     async def _sendChatAction(self, _: Request) -> Any:
         return True
 
@@ -277,12 +242,6 @@ class BotApi:
             raise Rejected(400, "Bad Request: MESSAGE_TOO_LONG")
         self.answers[request.params["callback_query_id"]] = text
         return True
-
-    async def _editMessageReplyMarkup(self, request: Request) -> Any:
-        return self._edited(request, None)
-
-    async def _editMessageText(self, request: Request) -> Any:
-        return self._edited(request, self._read(request, "text", 4096))
 
     async def _getFile(self, request: Request) -> Any:
         id = request.params["file_id"]
@@ -298,75 +257,24 @@ class BotApi:
         }
 
     async def _deleteWebhook(self, _: Request) -> Any:
+        self.webhook = ""
         return True
 
-    async def _setMyCommands(self, _: Request) -> Any:
+    async def _getWebhookInfo(self, _: Request) -> Any:
+        return {"url": self.webhook, "pending_update_count": len(self.updates)}
+
+    async def _setMyCommands(self, request: Request) -> Any:
+        commands = json.loads(request.params["commands"])
+        if len(commands) > 100:
+            raise Rejected(400, "Bad Request: BOT_COMMANDS_TOO_MUCH")
+        for one in commands:
+            if (
+                not re.fullmatch(r"[a-z0-9_]{1,32}", one["command"])
+                or not 1 <= units(one["description"]) <= 256
+            ):
+                raise Rejected(400, "Bad Request: BOT_COMMAND_INVALID")
+        self.commands = commands
         return True
-
-    def _read(self, request: Request, name: str, limit: int) -> tuple[str, list[dict[str, object]]]:
-        source, entities = request.params.get(name, ""), json.loads(request.params.get("entities", "[]"))
-        text = source
-        if request.params.get("parse_mode", "").upper() == "HTML":
-            try:
-                text, found = parse_html(source)
-            except CannotParse as error:
-                raise Rejected(400, f"Bad Request: {error}") from error
-            entities = [one.wire() for one in found]
-        if name == "text" and not text.strip():
-            raise Rejected(400, "Bad Request: message text is empty")
-        if units(text) > limit:
-            what = "message is too long" if name == "text" else "message caption is too long"
-            raise Rejected(400, f"Bad Request: {what}")
-        return text, entities
-
-    def _markup(self, request: Request) -> dict[str, Any]:
-        markup: dict[str, Any] = json.loads(request.params.get("reply_markup", "{}"))
-        for row in markup.get("inline_keyboard", []):
-            for button in row:
-                if not 1 <= len(button.get("callback_data", "-").encode()) <= 64:
-                    raise Rejected(400, "Bad Request: BUTTON_DATA_INVALID")
-        return markup
-
-    def _accept(self, method: str, request: Request, name: str, limit: int, file: str = "") -> dict[str, Any]:
-        chat_id = int(request.params["chat_id"])
-        if chat_id in self.blocked:
-            raise Rejected(403, "Forbidden: bot was blocked by the user")
-        text, entities = self._read(request, name, limit)
-        if file and file not in request.files:
-            raise Rejected(400, f"Bad Request: there is no {file} in the request")
-        file_name, data = request.files.get(file, ("", b""))
-        reply = json.loads(request.params.get("reply_parameters", "{}")).get("message_id")
-        source, mode = request.params.get(name, ""), request.params.get("parse_mode", "")
-        markup = self._markup(request)
-        sent = Sent(
-            method, chat_id, next(self._ids), text, source, mode, entities, data, file_name, markup, reply
-        )
-        self.sent.append(sent)
-        return self._wire(sent)
-
-    def _edited(self, request: Request, text: tuple[str, list[dict[str, object]]] | None) -> dict[str, Any]:
-        wanted = (int(request.params["chat_id"]), int(request.params["message_id"]))
-        sent = next((one for one in self.sent if (one.chat_id, one.message_id) == wanted), None)
-        if sent is None:
-            raise Rejected(400, "Bad Request: message to edit not found")
-        fresh = (*(text or (sent.text, sent.entities)), self._markup(request))
-        if fresh == (sent.text, sent.entities, sent.reply_markup):
-            raise Rejected(400, "Bad Request: message is not modified")
-        sent.text, sent.entities, sent.reply_markup = fresh
-        return self._wire(sent)
-
-    def _wire(self, sent: Sent) -> dict[str, Any]:
-        return {
-            "message_id": sent.message_id,
-            "date": int(time.time()),
-            "chat": {
-                "id": sent.chat_id,
-                "type": "private" if sent.chat_id > 0 else "group",
-                "first_name": "Ana",
-            },
-            "from": {"id": self.bot_id, "is_bot": True, "first_name": "APX"},
-            "text": sent.text,
-        }
 
 
 @asynccontextmanager

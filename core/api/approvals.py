@@ -39,6 +39,18 @@ async def waiting(app: Apx, _: Owner, state: Literal["open", "all"] = "open", li
     return reply({"data": [asdict(one) for one in found]})
 
 
+@router.get("/grants")
+async def grants(app: Apx, _: Owner) -> Response:
+    """What is allowed for good: exactly which call, in which project."""
+    return reply({"data": await _asked(app).grants()})
+
+
+@router.delete("/grants/{approval_id}")
+async def revoke(approval_id: str, app: Apx, _: Owner) -> Response:
+    """Take one of them back: the next such call is asked about again."""
+    return reply({"revoked": await _asked(app).revoke(approval_id)})
+
+
 @router.get("/{approval_id}")
 async def one(approval_id: str, app: Apx, _: Owner) -> Response:
     """One approval, with everything that would run."""

@@ -10,12 +10,15 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from core.app import App
+from core.channels.telegram_desk import status
 from core.mcp_servers import McpServers
 from core.paths import Home
 from core.texts import t
 from core.tools import runtimes
+from core.watchdog import Watchdog
 
 ROOM_BYTES = 100 * 1024 * 1024
 
@@ -109,7 +112,8 @@ async def examine(app: App) -> list[Check]:
         _configuration(app, lang),
         await _database(app, lang),
         await _model(app, lang),
-        _telegram(app, lang),
+        *await _telegram(app, lang),
+        *_loop(app, lang),
         *_mcp(app, lang),
         _runtimes(lang),
     ]
@@ -149,14 +153,49 @@ async def _model(app: App, lang: str) -> Check:
     return Check("model", Level.OK, t("doctor.model.ok", lang, model=agent.model))
 
 
-def _telegram(app: App, lang: str) -> Check:
+async def _telegram(app: App, lang: str) -> list[Check]:
+    """Set up, and how each bot that is connected stands; what is wrong comes with what to do."""
     telegram = app.config.now.telegram
     ready = telegram.enabled and any(
         one.bot_token and (one.chat_id or one.owner_user_id) for one in telegram.channels
     )
+    bots = [one for one in await status(app) if one["state"] not in {"off", "starting"}]
+    broken = [
+        Check(
+            "telegram",
+            Level.FAIL if one["state"] in {"failed", "unauthorized", "conflict"} else Level.WARN,
+            t(f"doctor.telegram.{one['state']}", lang, bot=one["bot"] or one["channel"]),
+            one["detail"] if one["state"] != "unauthorized" else t("doctor.telegram.set", lang),
+        )
+        for one in bots
+        if one["state"] != "online"
+    ]
+    if broken:
+        return broken
     if not ready:
-        return Check("telegram", Level.WARN, t("doctor.telegram.none", lang), t("doctor.telegram.set", lang))
-    return Check("telegram", Level.OK, t("doctor.telegram.ok", lang))
+        return [
+            Check("telegram", Level.WARN, t("doctor.telegram.none", lang), t("doctor.telegram.set", lang))
+        ]
+    answering = [t("doctor.telegram.online", lang, bot=one["bot"], age=f"{one['age_s']:.0f}") for one in bots]
+    groups = [
+        Check("telegram_groups", Level.OK, t(f"doctor.telegram.{_heard(one)}", lang, bot=one["bot"]))
+        for one in bots
+    ]
+    return [Check("telegram", Level.OK, " ".join(answering) or t("doctor.telegram.ok", lang)), *groups]
+
+
+def _heard(bot: dict[str, Any]) -> str:
+    return "groups_all" if bot["reads_groups"] else "groups_mentions"
+
+
+def _loop(app: App, lang: str) -> list[Check]:
+    """Whether the program stood still; nobody asks when it is not watched."""
+    watch = app.services.get(Watchdog)
+    if not isinstance(watch, Watchdog) or watch.last is None:
+        return []
+    last = watch.last
+    text = t("doctor.stall", lang, at=last.at[11:19], seconds=f"{last.seconds:.0f}")
+    return [Check("loop", Level.WARN, text, t("doctor.stall.where", lang, where=last.where))]
 
 
 def _mcp(app: App, lang: str) -> list[Check]:

@@ -1,7 +1,4 @@
-"""Work between agents over HTTP: hand some over, and look at what runs. A job cannot be changed from here.
-
-To stop one, cancel the run that it opened (`run_id`).
-"""
+"""Work between agents over HTTP: hand some over, look at what runs, stop it."""
 
 from typing import Annotated
 
@@ -55,6 +52,12 @@ async def one(job_id: str, app: Apx) -> Response:
     return reply((await jobs.find(app.store, job_id)).shown())
 
 
+@router.post("/jobs/{job_id}/cancel")
+async def cancel(job_id: str, app: Apx, _: Owner) -> Response:
+    """Stop a job. Whoever handed it over is woken and told that it is not done."""
+    return reply((await _handover(app).cancel(job_id)).shown())
+
+
 @router.get("/at-work")
 async def at_work(app: Apx) -> Response:
     """The agents at work now, and below each what it has handed on."""
@@ -84,6 +87,13 @@ async def send_from_anywhere(letter: Letter, app: Apx, _: Owner) -> Response:
     return await _send(app, None, letter)
 
 
+def _handover(app: App) -> Handover:
+    found: Handover | None = app.services.get(Handover)
+    if found is None:
+        raise Unavailable("No agents can be reached from this program.")
+    return found
+
+
 async def _send(app: App, project_id: str | None, letter: Letter) -> Response:
     identity = app.identity.now
     sender = await peers.sender(app.store, identity, letter.sender, project_id)
@@ -93,9 +103,7 @@ async def _send(app: App, project_id: str | None, letter: Letter) -> Response:
         thread = peers.thread(to.project_id, sender.address, to.address, name)
         await left_in(app.store, thread, "a2a", sender.address, letter.body)
         return reply({"state": "left", "from": sender.address, "to": to.address, "thread": thread}, 201)
-    if Handover not in app.services:
-        raise Unavailable("No agents can be reached from this program.")
-    handed = await app.services[Handover].hand(
+    handed = await _handover(app).hand(
         Order(sender=sender, to=to, text=letter.body, thread=name, depth=letter.depth)
     )
     if handed.state == "refused":

@@ -14,6 +14,7 @@ from core.memory import Memory, Source
 from core.memory_index import folded
 from core.notebook import MAX_FACT
 from core.projects import DEFAULT
+from core.runs.embeddings import Embeddings
 
 router = APIRouter(prefix="/api/memory", tags=["memory"])
 
@@ -43,7 +44,9 @@ async def known(
     if forgotten:
         facts = await memory.everything(1000)
     found = [asdict(one) for one in facts if folded(q.strip()) in folded(one.text)][:limit]
-    return reply({"data": found, "notebook": str(app.home.memory)})
+    meanings: Embeddings | None = app.services.get(Embeddings)
+    status = await meanings.status() if meanings else None
+    return reply({"data": found, "facts": len(facts), "notebook": str(app.home.memory), "embeddings": status})
 
 
 @router.post("")

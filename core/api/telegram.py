@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from core.api.request import Apx, Owner, reply
-from core.channels import telegram
+from core.channels import telegram, telegram_desk
 from core.message import Message, Receipt
 
 router = APIRouter(prefix="/api/telegram", tags=["telegram"])
@@ -49,13 +49,13 @@ def _shown(receipt: Receipt) -> dict[str, Any]:
 @router.get("/status")
 async def status(app: Apx) -> Response:
     """Each configured bot: is it connected, who owns it, who would like to."""
-    return reply({"enabled": app.config.now.telegram.enabled, "data": await telegram.status(app)})
+    return reply({"enabled": app.config.now.telegram.enabled, "data": await telegram_desk.status(app)})
 
 
 @router.post("/test")
 async def test(asked: Test, app: Apx, _: Owner) -> Response:
     """Write to the owner, and say what became of it."""
-    return reply(_shown(await telegram.send_test(app, asked.channel)))
+    return reply(_shown(await telegram_desk.send_test(app, asked.channel)))
 
 
 @router.post("/send")
@@ -69,8 +69,15 @@ async def send(asked: Send, app: Apx, _: Owner) -> Response:
     return reply(_shown(receipt))
 
 
+@router.post("/unhook")
+async def unhook(asked: Test, app: Apx, _: Owner) -> Response:
+    """Take a bot back from the web address that gets its messages."""
+    await telegram_desk.unhook(app, asked.channel)
+    return reply({"data": await telegram_desk.status(app)})
+
+
 @router.post("/claim")
 async def claim(answer: Claim, app: Apx, _: Owner) -> Response:
     """Make somebody the owner of a bot, or do not."""
-    await telegram.confirm_claim(app, answer.channel, answer.user_id, answer.accept)
-    return reply({"data": await telegram.status(app)})
+    await telegram_desk.confirm_claim(app, answer.channel, answer.user_id, answer.accept)
+    return reply({"data": await telegram_desk.status(app)})

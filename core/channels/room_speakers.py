@@ -12,8 +12,8 @@ from core.identity import IdentityFile
 from core.rooms import ASSISTANT, CHANNEL, Member, Room
 from core.runs import budget, peers, roomtalk
 from core.runs.budget import Budget
-from core.runs.handover import ASSISTANT_ONLY
 from core.runs.mentions import mentioned
+from core.runs.peer_turns import ASSISTANT_ONLY
 from core.runs.registry import Tools
 from core.runs.runner import Runner
 from core.runs.turn import Run, Status, Turn

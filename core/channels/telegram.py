@@ -10,17 +10,18 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from core.channels import telegram_buttons, telegram_people
-from core.channels.telegram_chat import ANSWER
-from core.channels.telegram_intake import ButtonPress, Intake, Taker
+from core.channels import telegram_buttons, telegram_menu, telegram_people
+from core.channels.telegram_answer import ANSWER
+from core.channels.telegram_intake import Intake, Taker
+from core.channels.telegram_lock import BotLock
 from core.channels.telegram_out import Sender
 from core.channels.telegram_poll import Poller, Timing
-from core.channels.telegram_wire import Line, connected, guard_logs
-from core.errors import Invalid, NotConfigured, NotFound
+from core.channels.telegram_presses import ButtonPress
+from core.channels.telegram_wire import Line, Route, connected, guard_logs
+from core.errors import Invalid, NotConfigured
 from core.events import ChannelState, ConfigChanged
-from core.message import Message, Receipt
 from core.settings import Channel
 from core.texts import t
 
@@ -40,21 +41,35 @@ class Connection:
     ) -> None:
         app = telegram.app
         self.name, self._app, self._first = name, app, first
-        self._telegram = telegram
+        self._telegram, self._timing = telegram, timing
+        self._menu: asyncio.Task[None] | None = None
+        route, polls = Route(), 0
 
         def line() -> Line:
-            return connected(token, api_base, poll_s=timing.poll_s, slack_s=timing.slack_s)
+            return connected(token, api_base, poll_s=timing.poll_s, slack_s=timing.slack_s, route=route)
+
+        def poll_line() -> Line:
+            # A second poll that hangs may hang on the way there: every other one tries the other way.
+            nonlocal polls
+            polls += 1
+            if polls > 2:
+                route.ipv4 = not route.ipv4
+            return line()
 
         # Its own connection, so that a poll that is thrown away takes no message with it.
         self.line = line()
         self.poller = Poller(
             app.store,
-            line,
+            poll_line,
             timing,
+            server=api_base,
+            lock=BotLock(app.home.root),
+            say=lambda key, **values: t(key, app.identity.language, **values),
             stored=self._stored,
             state=self._state,
             interval_s=lambda: max(app.config.now.telegram.poll_interval_ms / 1000, 0.3),
         )
+        self._sender = Sender(app.store, name, self.line, self._to_chat, lambda: app.identity.language)
         self.intake = Intake(
             app,
             self.line,
@@ -64,8 +79,8 @@ class Connection:
             bot=lambda: (self.poller.bot_id, self.poller.username),
             presses=telegram.presses,
             takers=telegram.takers,
+            quiet=self._sender.quiet,
         )
-        self._sender = Sender(app.store, name, self.line, self._to_chat, lambda: app.identity.language)
 
     def channel(self) -> Channel:
         """The settings of this bot as they are now."""
@@ -84,6 +99,7 @@ class Connection:
         try:
             yield
         finally:
+            tasks += [self._menu] if self._menu else []
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -99,9 +115,17 @@ class Connection:
     def _state(self, state: str, detail: str) -> None:
         self._app.bus.emit(ChannelState(channel=f"telegram:{self.name}", state=state, detail=detail))
         if state == "online":
-            self.intake.wake.set()
+            if self._menu is None or self._menu.done():
+                self._menu = asyncio.create_task(self._publish())
+                self._menu.add_done_callback(_log_bug)
             for name in (f"telegram:{self.name}", *(("telegram",) if self._first else ())):
                 self._app.outbox.hurry(name)
+
+    async def _publish(self) -> None:
+        """The menu of commands, once the bot is heard: it is never waited for."""
+        app, bot_id = self._app, self.poller.bot_id
+        lang, limit_s = app.identity.language, self._timing.aside_s
+        await telegram_menu.publish(app.store, self.line, bot_id, home=app.home, lang=lang, limit_s=limit_s)
 
 
 def _log_bug(task: asyncio.Task[None]) -> None:
@@ -255,69 +279,3 @@ async def telegram(app: "App", *, timing: Timing | None = None) -> AsyncIterator
             yield
     finally:
         del app.services[Telegram]
-
-
-# What the settings, the CLI and the window ask
-
-
-async def send_test(app: "App", channel: str = "", *, timeout_s: float = 15.0) -> Receipt:
-    """Write to the owner through one bot (the first one by default) and say what became of it."""
-    text = t("telegram.test", app.identity.language, name=app.identity.now.agent_name)
-    name = f"telegram:{channel}" if channel else "telegram"
-    whole: Telegram | None = app.services.get(Telegram)
-    if channel and (whole is None or channel not in whole.connections):
-        raise NotConfigured(t("telegram.no_channel", app.identity.language, channel=channel))
-    return await app.outbox.wait(await app.outbox.post(Message(channel=name, text=text)), timeout_s)
-
-
-async def status(app: "App") -> list[dict[str, Any]]:
-    """Each configured bot: is it connected, who owns it, who would like to."""
-    whole: Telegram | None = app.services.get(Telegram)
-    rows = []
-    for channel in whole.channels() if whole else app.config.now.telegram.channels:
-        connection = whole.connections.get(channel.name) if whole else None
-        claim = await telegram_people.claim_of(app.store, channel.name)
-        waiting = claim if claim and claim.state == "open" else None
-        rows.append(
-            {
-                "channel": channel.name,
-                "state": connection.poller.state if connection else "off",
-                "detail": connection.poller.detail if connection else "",
-                "bot": connection.poller.username if connection else "",
-                "answered_at": connection.poller.answered_at if connection else None,
-                "owner_user_id": telegram_people.owner_id(channel),
-                "claim": {"user_id": waiting.user_id, "name": waiting.name} if waiting else None,
-            }
-        )
-    return rows
-
-
-async def confirm_claim(app: "App", channel: str, user_id: int, accept: bool) -> None:
-    """The owner's answer, given in the app, to whoever wrote to a bot without an owner."""
-    lang, claim = app.identity.language, await telegram_people.claim_of(app.store, channel)
-    owned = any(
-        telegram_people.owner_id(one) is not None
-        for one in app.config.now.telegram.channels
-        if one.name == channel
-    )
-    if owned or claim is None or claim.state != "open" or claim.user_id != user_id:
-        raise NotFound(t("telegram.no_claim", lang))
-    if accept:
-        await app.config.set(_owned(app, channel, claim))
-        await telegram_people.keep_claim(app.store, channel, None)
-    else:
-        declined = telegram_people.Claim(claim.user_id, claim.name, claim.chat_id, "declined", claim.at)
-        await telegram_people.keep_claim(app.store, channel, declined)
-    text = t("telegram.accepted" if accept else "telegram.declined", lang, name=app.identity.now.agent_name)
-    await app.outbox.post(Message(channel=f"telegram:{channel}", to=claim.chat_id, text=text))
-
-
-def _owned(app: "App", channel: str, claim: telegram_people.Claim) -> dict[str, Any]:
-    entries = app.config.raw().get("telegram", {}).get("channels", [])
-    place = next((n for n, entry in enumerate(entries) if entry.get("name", "default") == channel), None)
-    if place is None:
-        # The token is in the environment, so the file has no entry yet.
-        fresh = {"name": channel, "owner_user_id": claim.user_id, "chat_id": claim.chat_id}
-        return {"telegram.channels": [*entries, fresh]}
-    where = f"telegram.channels.{place}"
-    return {f"{where}.owner_user_id": claim.user_id, f"{where}.chat_id": claim.chat_id}

@@ -14,6 +14,7 @@ from core.message import Part
 from core.store import Store, now
 
 LABEL_UNITS = 60
+_OURS = "apx."
 
 
 class Unsettled(ApxError):
@@ -50,7 +51,7 @@ async def keyboard(store: Store, channel: str, chat: str, part: Part) -> dict[st
     flat = [(line, button) for line, row in enumerate(part.buttons) for button in row]
     keys = [row["key"] for row in known]
     if len(keys) != len(flat):
-        keys = [secrets.token_urlsafe(8) for _ in flat]
+        keys = [f"{_OURS}{secrets.token_urlsafe(8)}" for _ in flat]
         async with store.transaction() as db:
             await db.execute("delete from telegram_buttons where message_id = ?", (part.message_id,))
             await db.executemany(
@@ -97,6 +98,22 @@ async def press(store: Store, key: str, *, channel: str, chat: str, user_id: int
     if not taken:
         return None
     return Pressed(row["message_id"], row["line"], row["kind"], json.loads(row["payload"]))
+
+
+def ours(key: str) -> bool:
+    """Whether a key is one of those that this program gives out, known or not."""
+    return key.startswith(_OURS)
+
+
+async def message_of(store: Store, key: str, *, channel: str, chat: str) -> str:
+    """The message that a button was put under; empty when nobody knows."""
+    row = await store.one(
+        "select message_id from telegram_buttons where key = ? and channel = ? and chat = ?",
+        key,
+        channel,
+        chat,
+    )
+    return str(row["message_id"]) if row else ""
 
 
 async def release(store: Store, pressed: Pressed) -> None:

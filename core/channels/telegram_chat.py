@@ -3,20 +3,19 @@
 import asyncio
 import logging
 import time
-import unicodedata
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from core import filetypes
+from core.channels import telegram_heard
+from core.channels.telegram_answer import post_answer
+from core.channels.telegram_fetch import Downloads
 from core.channels.telegram_poll import Timing
-from core.channels.telegram_update import InboundFile
-from core.channels.telegram_wire import BotError, Line
-from core.message import Button, Buttons, Message
-from core.runs.spoken import without_thinking
-from core.runs.turn import Attachment, Run, Status, Turn
-from core.store import new_id, now
+from core.channels.telegram_question import Question, same
+from core.channels.telegram_update import GENERAL
+from core.channels.telegram_wire import BotError, Line, place
+from core.message import Message
+from core.runs.turn import Attachment, Turn
 from core.texts import t
 
 if TYPE_CHECKING:
@@ -24,58 +23,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MB = 1024 * 1024
-DOWNLOAD_BYTES = 20 * MB
 REPEAT_S = 600.0
-ANSWER = "answer"  # buttons that stand for what the owner would write
-ENDINGS = {
-    "photo": "jpg",
-    "voice": "ogg",
-    "audio": "mp3",
-    "video": "mp4",
-    "video_note": "mp4",
-    "animation": "mp4",
-}
-
-
-@dataclass(slots=True)
-class Question:
-    """What the owner wrote since the last answer; `updates` are the rows that it settles.
-
-    `texts` are kept by message, so that an edit takes the place of what it edits.
-    """
-
-    key: str
-    updates: list[int] = field(default_factory=list)
-    texts: dict[int, str] = field(default_factory=dict)
-    files: list[InboundFile] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    begun: bool = False
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.texts.values())
-
-    def take(self, before: "Question") -> None:
-        """Answer an earlier question together with this one, in its order."""
-        self.updates = before.updates + self.updates
-        self.texts = before.texts | self.texts
-        self.files = before.files + self.files
-        self.notes = before.notes + self.notes
-
-
-def same(one: str, other: str) -> bool:
-    """The same words; case, accents and punctuation do not make another question."""
-
-    def bare(text: str) -> str:
-        letters = unicodedata.normalize("NFKD", text.casefold())
-        return "".join(letter for letter in letters if letter.isalnum())
-
-    return bool(bare(one)) and bare(one) == bare(other)
 
 
 class Chat:
-    """Runs the turns of one chat. `done` is told which updates are settled."""
+    """Runs the turns of one chat, or of one topic of it. `done` is told which updates are settled."""
 
     def __init__(
         self,
@@ -84,12 +36,16 @@ class Chat:
         timing: Timing,
         *,
         outbox: str,
-        chat_id: str,
+        address: str,
         project: str,
         done: Callable[[list[int]], Awaitable[None]],
+        quiet: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._app, self._line, self._timing = app, line, timing
-        self._outbox, self._chat_id, self._project, self._done = outbox, chat_id, project, done
+        self._outbox, self._address, self._project, self._done = outbox, address, project, done
+        self._quiet = quiet
+        self.downloads = Downloads(app, line)
+        self.forum = False
         self._question: Question | None = None
         self._began_at = 0.0
         self._said_busy = False
@@ -115,7 +71,7 @@ class Chat:
         """Begin a turn; a running one is given up for it."""
         work = self._turn(question, self._task, self._question if self.busy else None)
         self._question, self._began_at, self._said_busy = question, time.monotonic(), False
-        self._task = asyncio.create_task(work, name=f"telegram chat {self._chat_id}")
+        self._task = asyncio.create_task(work, name=f"telegram chat {self._address}")
         return self._task
 
     async def stop(self) -> bool:
@@ -126,6 +82,7 @@ class Chat:
         await asyncio.gather(self._task, return_exceptions=True)
         if self._question:
             await self._done(self._question.updates)
+            self.downloads.forget(self._question.files)
         return True
 
     async def leave(self) -> None:
@@ -133,16 +90,17 @@ class Chat:
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        await self.downloads.leave()
 
     async def say(self, text_key: str, key: str, **values: object) -> None:
         """A sentence of ours."""
         text = t(text_key, self._app.identity.language, **values)
-        await self._app.outbox.post(Message(channel=self._outbox, to=self._chat_id, text=text, key=key))
+        await self._app.outbox.post(Message(channel=self._outbox, to=self._address, text=text, key=key))
 
     async def thread(self) -> str:
         """The thread of this chat; a reset begins another one."""
         row = await self._app.store.one("select value from settings where key = ?", self._thread_key)
-        return f"telegram:{self._chat_id}" + (f"#{row['value']}" if row else "")
+        return f"telegram:{self._address}" + (f"#{row['value']}" if row else "")
 
     async def reset(self) -> None:
         """Begin a new thread."""
@@ -154,7 +112,7 @@ class Chat:
 
     @property
     def _thread_key(self) -> str:
-        return f"telegram.thread.{self._chat_id}"
+        return f"telegram.thread.{self._address}"
 
     async def _turn(
         self, question: Question, running: asyncio.Task[None] | None, before: Question | None
@@ -163,73 +121,52 @@ class Chat:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
         if before is not None:
-            if before.begun:
+            if before.begun and not question.belongs_to(before):
                 await self._done(before.updates)  # its words are in the thread
+                self.downloads.forget(before.files)
             else:
                 question.take(before)
         async with self._typing():
-            attachments = [one for file in question.files if (one := await self._fetch(file, question))]
+            attachments = await self._files(question)
             run = None
             if question.text or attachments:
                 question.begun = True
-                run = await self._app.runner.run(await self._asked(question, attachments))
+                heard = await telegram_heard.notes(self._app.store, self._outbox, self._address)
+                run = await self._app.runner.run(await self._asked(question, attachments, heard.values()))
+                await telegram_heard.forget(self._app.store, self._outbox, self._address, heard)
         if run is not None:
-            await self._answer(question, run)
+            await post_answer(self._app, run, channel=self._outbox, to=self._address, key=question.key)
         await self._done(question.updates)
+        self.downloads.forget(question.files)
 
-    async def _asked(self, question: Question, attachments: list[Attachment]) -> Turn:
+    async def _files(self, question: Question) -> list[Attachment]:
+        """The files that came; each that did not is told to the owner, and to the turn."""
+        limit = self._timing.fetch_s if question.groups else None
+        came, lost = await self.downloads.ended(question.files, limit)
+        for file, why in lost:
+            key = f"{question.key}/{file.id[:40]}"
+            await self._app.outbox.post(Message(channel=self._outbox, to=self._address, text=why, key=key))
+            question.notes.append(t("telegram.incoming_missing", self._app.identity.language, why=why))
+        return came
+
+    async def _asked(self, question: Question, attachments: list[Attachment], heard: Iterable[str]) -> Turn:
         lang, project = self._app.identity.language, self._project
         if await self._app.store.one("select 1 from projects where id = ?", project) is None:
             project = "default"
         files = [t("telegram.came_with", lang, name=one.name, path=one.path) for one in attachments]
+        thread = await self.thread()
         return Turn(
             text="\n".join([question.text, *files]).strip(),
             channel="telegram",
-            thread=await self.thread(),
+            thread=thread,
             sender="owner",
             project_id=project,
-            context_note="\n".join(question.notes),
+            context_note="\n".join([*question.notes, *heard]),
             attachments=tuple(attachments),
             can_ask=True,
+            # Where work that outlives this turn tells what came of it.
+            origin={"channel": self._outbox, "to": self._address, "thread": thread},
         )
-
-    async def _answer(self, question: Question, run: Run) -> None:
-        text = without_thinking(run.text)
-        if not text and not run.files:
-            text = t("telegram.no_words", self._app.identity.language)
-        origin, markup = {"run_id": run.id}, run.status in {Status.DONE, Status.BUDGET_EXCEEDED}
-        if text:
-            await self._app.outbox.post(
-                Message(
-                    channel=self._outbox,
-                    to=self._chat_id,
-                    text=text,
-                    markup=markup,
-                    buttons=self._answers(run),
-                    key=question.key,
-                    origin=origin,
-                )
-            )
-        for place, file in enumerate(run.files):
-            await self._app.outbox.post(
-                Message(
-                    channel=self._outbox,
-                    to=self._chat_id,
-                    kind="photo" if file.kind == "image" else "document",
-                    text=file.caption,
-                    path=str(file.path),
-                    name=file.name,
-                    key=question.key if not text and place == 0 else f"{question.key}/{place}",
-                    origin=origin,
-                )
-            )
-
-    def _answers(self, run: Run) -> Buttons:
-        """A button for each answer that a single question offers; other questions are answered in words."""
-        if len(run.questions) != 1 or run.questions[0].multiple:
-            return ()
-        where = {"channel": self._outbox.removeprefix("telegram:"), "chat": self._chat_id, "run_id": run.id}
-        return tuple((Button(one, ANSWER, {**where, "text": one}),) for one in run.questions[0].options)
 
     @asynccontextmanager
     async def _typing(self) -> AsyncIterator[None]:
@@ -241,36 +178,16 @@ class Chat:
             await asyncio.gather(task, return_exceptions=True)
 
     async def _type(self) -> None:
-        while True:
+        where = place(self._address)
+        if self.forum:
+            where.setdefault(
+                "message_thread_id", GENERAL
+            )  # sends go without it, and this does not show without it
+        while not self._quiet(self._address):
             try:
-                await self._line.call("sendChatAction", chat_id=self._chat_id, action="typing")
+                await self._line.call("sendChatAction", **where, action="typing")
             except BotError as error:
                 # It is a courtesy, and the first thing to go when the server wants to be left alone.
                 log.debug("No typing shown: %s", error)
                 return
             await asyncio.sleep(self._timing.typing_s)
-
-    async def _fetch(self, file: InboundFile, question: Question) -> Attachment | None:
-        """The file under a name of ours; what the sender calls it is only remembered."""
-        key = f"{question.key}/{file.id[:40]}"
-        if file.size is not None and file.size > DOWNLOAD_BYTES:
-            await self.say("telegram.incoming_too_big", key, name=file.name, size=f"{file.size / MB:.1f}")
-            return None
-        try:
-            data = await self._line.fetch(file.id, DOWNLOAD_BYTES)
-        except BotError as error:
-            await self.say("telegram.incoming_failed", key, name=file.name, why=error.description)
-            return None
-        claimed = filetypes.extension(file.name)
-        ending = claimed if claimed in filetypes.TYPES else ENDINGS.get(file.kind, "bin")
-        type = filetypes.TYPES.get(ending)
-        id = new_id("med")
-        path = self._app.home.media_in / f"{id}.{ending}"
-        await asyncio.to_thread(path.write_bytes, data)
-        kind, mime = (type.kind, type.mime) if type else ("document", "application/octet-stream")
-        await self._app.store.run(
-            "insert into media (id, path, name, kind, mime, size, sha256, direction, created_at)"
-            " values (?, ?, ?, ?, ?, ?, ?, 'in', ?)",
-            *(id, str(path), file.name, kind, mime, len(data), filetypes.digest(data), now()),
-        )
-        return Attachment(id, path, file.name, kind, mime, len(data))

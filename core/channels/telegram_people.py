@@ -36,7 +36,9 @@ def who(inbound: Inbound, channel: Channel) -> Who:
         return Who.NOBODY
     owner = owner_id(channel)
     if owner is not None and inbound.user_id == owner:
-        return Who.OWNER if inbound.private or inbound.addressed or inbound.kind == "press" else Who.NOBODY
+        # A press and a reaction are of something that is ours already; that it is, is looked up later.
+        here = inbound.private or inbound.addressed or inbound.kind in {"press", "reaction"}
+        return Who.OWNER if here else Who.NOBODY
     if inbound.kind == "press":
         return Who.STRANGER
     if not inbound.private or inbound.kind not in {"message", "edit"}:

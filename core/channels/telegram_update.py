@@ -16,6 +16,7 @@ KINDS = {
 }
 ALLOWED = tuple(KINDS)
 FILES = ("document", "audio", "voice", "video", "video_note", "animation", "sticker")
+GENERAL = 1
 COMMANDS = frozenset({"stop", "reset", "new", "start", "help"})
 
 
@@ -32,7 +33,11 @@ class InboundFile:
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
-    """One update. `text` is a text or a caption; `data` the key of a pressed button."""
+    """One update. `text` is a text or a caption, or the emoji of a reaction; `data` the key of a pressed button.
+
+    `group` is what the files of one album share; `topic` is 0 outside of forums. Who is only quoted or passed on is
+    named beside whose words they are.
+    """
 
     kind: str
     update_id: int
@@ -51,8 +56,18 @@ class Inbound:
     command: str = ""
     other_bot: bool = False
     file: InboundFile | None = None
+    group: str = ""
+    topic: int = 0
     press_id: str = ""
     data: str = ""
+    label: str = ""
+    forwarded_by: str = ""
+    quoted_by: str = ""
+
+    @property
+    def address(self) -> str:
+        """Where an answer goes. The first topic of a forum is the chat itself, and is written to without its number."""
+        return f"{self.chat_id}/{self.topic}" if self.topic > GENERAL else self.chat_id
 
 
 def one_line(text: object, limit: int = 60) -> str:
@@ -109,9 +124,52 @@ def _addressed(message: dict[str, Any], text: str, bot_id: int, username: str) -
         entity = _dict(entity)
         start, length = _int(entity.get("offset")) or 0, _int(entity.get("length")) or 0
         word = units[2 * start : 2 * (start + length)].decode("utf-16-le", "replace").lower()
-        if entity.get("type") in {"mention", "bot_command"} and word.endswith(f"@{username.lower()}"):
+        if entity.get("type") == "mention" and word == f"@{username.lower()}":
+            return True
+        if entity.get("type") == "bot_command" and word.endswith(f"@{username.lower()}"):
+            return True
+        if entity.get("type") == "text_mention" and _dict(entity.get("user")).get("id") == bot_id:
             return True
     return False
+
+
+def _topic(message: dict[str, Any], chat: dict[str, Any]) -> int:
+    """The topic of a message; the anchor of a plain reply has the same field and is none."""
+    if message.get("is_topic_message") and (thread := _int(message.get("message_thread_id"))):
+        return thread
+    return GENERAL if chat.get("is_forum") else 0
+
+
+def _emoji(body: dict[str, Any]) -> str:
+    """What a reaction added; nothing when it only took something back."""
+    before, after = (
+        [str(_dict(one).get("emoji") or _dict(one).get("type") or "") for one in body.get(name) or []]
+        for name in ("old_reaction", "new_reaction")
+    )
+    return " ".join(one_line(one, 20) for one in after if one and one not in before)
+
+
+def _named(user: dict[str, Any]) -> str:
+    whole = " ".join(str(part) for part in (user.get("first_name"), user.get("last_name")) if part)
+    return one_line(whole or user.get("title") or user.get("username") or user.get("id") or "")
+
+
+def _forwarded_by(message: dict[str, Any]) -> str:
+    origin = _dict(message.get("forward_origin"))
+    for name in ("sender_user", "sender_chat", "chat"):
+        if known := _named(_dict(origin.get(name))):
+            return known
+    old = _dict(message.get("forward_from")) or _dict(message.get("forward_from_chat"))
+    return one_line(origin.get("sender_user_name") or _named(old))
+
+
+def _label(message: dict[str, Any], data: str) -> str:
+    """What the pressed button says."""
+    for row in _dict(message.get("reply_markup")).get("inline_keyboard") or []:
+        for button in row if isinstance(row, list) else []:
+            if _dict(button).get("callback_data") == data:
+                return one_line(_dict(button).get("text") or "", 200)
+    return ""
 
 
 def read(update: dict[str, Any], *, bot_id: int, username: str) -> Inbound:
@@ -125,21 +183,20 @@ def read(update: dict[str, Any], *, bot_id: int, username: str) -> Inbound:
     message = _dict(body.get("message")) if kind == "press" else body
     chat = _dict(message.get("chat"))
     text = str(message.get("text") or message.get("caption") or "") if kind != "press" else ""
+    if kind == "reaction":
+        text = _emoji(body)
     forwarded = any(
         key in message for key in ("forward_origin", "forward_date", "forward_from", "forward_from_chat")
     )
     command, other_bot = _command(message, text, username)
-    quoted = (
-        _dict(message.get("quote")).get("text") or _dict(message.get("reply_to_message")).get("text") or ""
-    )
+    answered = _dict(message.get("reply_to_message"))
+    quoted = _dict(message.get("quote")).get("text") or answered.get("text") or answered.get("caption") or ""
     date = _int(message.get("date"))
     return Inbound(
         kind=kind,
         update_id=update_id,
         user_id=_int(user.get("id")),
-        name=one_line(
-            " ".join(filter(None, (user.get("first_name"), user.get("last_name")))) or user.get("id") or ""
-        ),
+        name=_named(user),
         is_bot=bool(user.get("is_bot")),
         chat_id=str(chat.get("id", "")),
         private=chat.get("type") == "private" or (not chat.get("type") and chat.get("id") == user.get("id")),
@@ -155,4 +212,9 @@ def read(update: dict[str, Any], *, bot_id: int, username: str) -> Inbound:
         file=_file(message) if kind in {"message", "edit"} else None,
         press_id=str(body.get("id", "")) if kind == "press" else "",
         data=str(body.get("data", "")) if kind == "press" else "",
+        label=_label(message, str(body.get("data", ""))) if kind == "press" else "",
+        group=str(message.get("media_group_id") or "") if kind in {"message", "edit"} else "",
+        topic=_topic(message, chat),
+        forwarded_by=_forwarded_by(message) if forwarded else "",
+        quoted_by=_named(_dict(answered.get("from"))),
     )

@@ -7,7 +7,11 @@ What was answered, what was not, and never the token in a sentence.
 import json
 import logging
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
+
+log = logging.getLogger(__name__)
 
 _TOKEN = re.compile(r"(?<!\d)\d{5,}:[A-Za-z0-9_-]{10,}|(?<=/bot)[^/\s\"']+(?=/)")
 LOGGERS = ("httpx", "httpcore.connection", "httpcore.http11", "telegram.Bot", "telegram.request.BaseRequest")
@@ -74,6 +78,13 @@ def answered(status: int, payload: bytes) -> BotError:
     )
 
 
+@dataclass(slots=True)
+class Route:
+    """Which way leads to the server; shared by the connections of a bot, so that what one learns serves all."""
+
+    ipv4: bool = False
+
+
 class Line(Protocol):
     """One bot at one server. `call` asks any method and answers with the bare result, or raises `BotError`."""
 
@@ -87,11 +98,19 @@ class Line(Protocol):
         """Close the connections."""
 
 
-def connected(token: str, api_base: str, *, poll_s: float, slack_s: float, answer_s: float = 30.0) -> Line:
+def connected(
+    token: str,
+    api_base: str,
+    *,
+    poll_s: float,
+    slack_s: float,
+    answer_s: float = 30.0,
+    route: Route | None = None,
+) -> Line:
     """A bot's line; an answer is waited for `answer_s`. The first one imports the library."""
     from core.channels.telegram_bot import BotLine
 
-    return BotLine(token, api_base, poll_s=poll_s, slack_s=slack_s, answer_s=answer_s)
+    return BotLine(token, api_base, poll_s=poll_s, slack_s=slack_s, answer_s=answer_s, route=route or Route())
 
 
 def upload(data: bytes, name: str) -> Any:
@@ -99,3 +118,34 @@ def upload(data: bytes, name: str) -> Any:
     from core.channels.telegram_bot import InputFile
 
     return InputFile(data, filename=name)
+
+
+def album(
+    kind: str, files: Sequence[tuple[bytes, str]], caption: str = "", parse_mode: str | None = None
+) -> list[Any]:
+    """Files that arrive as one message; only the first one has the caption, which then is that of all."""
+    from core.channels.telegram_bot import InputMediaDocument, InputMediaPhoto
+
+    made = InputMediaPhoto if kind == "photo" else InputMediaDocument
+    return [
+        made(data, filename=name, caption=caption or None, parse_mode=parse_mode)
+        if place == 0
+        else made(data, filename=name)
+        for place, (data, name) in enumerate(files)
+    ]
+
+
+def place(address: str) -> dict[str, Any]:
+    """Where a request goes: a chat, or one topic of it as "CHAT/TOPIC"."""
+    chat, _, topic = address.partition("/")
+    return {"chat_id": chat, **({"message_thread_id": int(topic)} if topic else {})}
+
+
+async def courtesy(line: Line, method: str, **values: Any) -> bool:
+    """Ask for something that nobody depends on; whether it was done."""
+    try:
+        await line.call(method, **values)
+    except BotError as error:
+        log.warning("%s was not taken: %s", method, error)
+        return False
+    return True

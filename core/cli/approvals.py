@@ -54,6 +54,27 @@ async def deny(id: str, note: str) -> None:
     await _decide(id, "deny", note)
 
 
+@approvals.command("grants", help=say("approvals.grants"))
+@json_option
+@verb
+async def grants(as_json: bool) -> None:
+    async with app() as client:
+        rows = (await client.get(f"{PATH}/grants"))["data"]
+    if as_json:
+        dump(rows)
+    else:
+        table(rows, ("id", "project_id", "tool", "granted_by", "granted_at", "shown"))
+
+
+@approvals.command("revoke", help=say("approvals.revoke"))
+@click.argument("id")
+@verb
+async def revoke(id: str) -> None:
+    async with app() as client:
+        gone = (await client.call("DELETE", f"{PATH}/grants/{id}"))["revoked"]
+    click.echo(say("approvals.revoked", tool=gone["tool"], project=gone["project_id"]), err=True)
+
+
 async def _decide(id: str, decision: str, note: str) -> None:
     async with app() as client:
         await client.call("POST", f"{PATH}/{id}", {"decision": decision, "note": note, "via": "cli"})

@@ -45,7 +45,8 @@ async def start(port: int | None) -> None:
     if programs is None:
         raise Unavailable(say("daemon.none"))
     home.make()
-    command = [*programs.daemon, *(() if port is None else ("--port", str(port)))]
+    # Nobody starts it again: it stays up when a channel does not come back.
+    command = [*programs.daemon, "--stay", *(() if port is None else ("--port", str(port)))]
     pid = _spawn(command, home.logs / "daemon.err")
     loop = asyncio.get_running_loop()
     until = loop.time() + PATIENCE_S

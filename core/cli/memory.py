@@ -22,6 +22,12 @@ async def _list(as_json: bool, **query: object) -> None:
     else:
         table(found["data"], ("id", "source", "at", "text"))
         click.echo(say("memory.notebook", path=found["notebook"]), err=True)
+        by_meaning = found["embeddings"] or {}
+        if by_meaning.get("model"):
+            told = {name: by_meaning[name] for name in ("with_meaning", "model")}
+            click.echo(say("memory.by_meaning", facts=found["facts"], **told), err=True)
+            if by_meaning["problem"]:
+                click.echo(say("memory.behind", problem=by_meaning["problem"]), err=True)
 
 
 @memory.command("list", help=say("memory.list"))

@@ -46,6 +46,7 @@ def show(told: dict[str, Any]) -> None:
         click.echo(say("routing.removed", model=one["target"], why=one["reason"]))
     second = told["auxiliary"]
     click.echo(say("routing.auxiliary", model=second["problem"] or second["model"] or "-"))
+    show_classifier(told["classifier"])
     for number, rule in enumerate(told["rules"]):
         when = ", ".join(f"{name}={value}" for name, value in rule["when"].items()) or say("routing.always")
         click.echo(say("routing.rule", n=number, model=rule["model"], when=when))
@@ -65,6 +66,18 @@ def show(told: dict[str, Any]) -> None:
         click.echo(say("routing.cools", model=one["target"], until=one["until"], why=one["why"]))
     for name, seconds in told["circuits"].items():
         click.echo(say("routing.circuit", provider=name, seconds=seconds))
+
+
+def show_classifier(told: dict[str, Any]) -> None:
+    """Who weighs a question, and where each level would go."""
+    if not told["enabled"]:
+        click.echo(say("routing.classifier_off"))
+        return
+    click.echo(say("routing.classifier", model=told["model"] or "-", seconds=f"{told['limit_s']:g}"))
+    if told["problem"]:
+        click.echo(f"  {told['problem']}")
+    for level, one in told["levels"].items():
+        click.echo(say(f"routing.level.{one['why']}", level=level, model=one["target"] or "-"))
 
 
 @click.command("spending", help=say("spending.about"))

@@ -43,16 +43,24 @@ async def send(sender: str, to: str, text: str, deliver: bool, project: str | No
 @click.option("--project", help=say("jobs.project"))
 @click.option("--from", "sender", help=say("jobs.from"))
 @click.option("--status", help=say("jobs.status"))
+@click.option("--stop", metavar="JOB", help=say("jobs.stop"))
 @click.option("-n", "--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @json_option
 @verb
 async def jobs(
-    only_open: bool, project: str | None, sender: str | None, status: str | None, limit: int, as_json: bool
+    only_open: bool,
+    project: str | None,
+    sender: str | None,
+    status: str | None,
+    stop: str | None,
+    limit: int,
+    as_json: bool,
 ) -> None:
     asked = {"open": "true" if only_open else None, "from": sender, "status": status, "limit": limit}
     async with app() as client:
         pid = await client.project(project) if project else None
-        rows = (await client.get("/api/jobs", project_id=pid, **asked))["data"]
+        rows = [await client.call("POST", f"/api/jobs/{stop}/cancel")] if stop else None
+        rows = rows or (await client.get("/api/jobs", project_id=pid, **asked))["data"]
     if as_json:
         dump(rows)
     else:

@@ -62,6 +62,15 @@ async def setup(channel: str, chat: str) -> None:
     click.echo(say("telegram.kept"), err=True)
 
 
+@telegram.command("unhook", help=say("telegram.unhook"))
+@click.option("--channel", default="", help=say("telegram.channel"))
+@verb
+async def unhook(channel: str) -> None:
+    async with app() as client:
+        await client.call("POST", "/api/telegram/unhook", {"channel": channel})
+    click.echo(say("telegram.unhooked"), err=True)
+
+
 @telegram.command("send", help=say("telegram.send"))
 @click.argument("text")
 @click.option("--channel", default="", help=say("telegram.channel"))

@@ -150,15 +150,21 @@ class Approvals:
         return t(f"approval.{key}", self._lang(), tool=one.tool, by=one.decided_by)
 
     async def grants(self) -> list[dict[str, Any]]:
-        """What is allowed for good, and where."""
-        rows = await self._store.all("select * from approval_grants order by project_id, tool, granted_at")
-        return [dict(row) for row in rows]
-
-    async def revoke(self, project_id: str, tool: str) -> int:
-        """Ask again for a tool in a project; how many grants that took back."""
-        return await self._store.run(
-            "delete from approval_grants where project_id = ? and tool = ?", project_id, tool
+        """What is allowed for good, where, and what was read when it was allowed."""
+        rows = await self._store.all(
+            "select g.approval_id as id, g.project_id, g.tool, g.grant_key = '*' as whole_tool, g.granted_by,"
+            " g.granted_at, coalesce(a.shown, '') as shown from approval_grants g"
+            " left join approvals a on a.id = g.approval_id order by g.project_id, g.tool, g.granted_at, g.approval_id"
         )
+        return [dict(row) | {"whole_tool": bool(row["whole_tool"])} for row in rows]
+
+    async def revoke(self, id: str) -> dict[str, Any]:
+        """Ask again for what an approval allowed for good; the grant as it was."""
+        found = [one for one in await self.grants() if one["id"] == id]
+        if not found:
+            raise NotFound(t("approval.no_grant", self._lang(), id=id[:60]))
+        await self._store.run("delete from approval_grants where approval_id = ?", id)
+        return found[0]
 
     async def _granted(self, approval: Approval) -> bool:
         if not approval.grant:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from core.errors import BudgetSpent, ModelUnavailable, NotConfigured
 from core.runs import routing, sight
+from core.runs.echo import REPEATS, Ear, circle
 from core.runs.ladder import Rung
 from core.runs.llm import Models
 from core.runs.quota import Circuits, Cooling, Quota
@@ -134,7 +135,7 @@ class Attempts:
                 self.run, request, target, free=free, unattended=self.plan.unattended, lang=self.lang
             ):
                 try:
-                    reply = await desk.models.complete(request, speech.hear)
+                    reply = await self._heard(request, speech)
                 except ModelUnavailable as error:
                     desk.circuits.failed(target.provider, error.kind)
                     if speech.pieces:  # it broke off, and what was written is paid
@@ -157,6 +158,22 @@ class Attempts:
         if self._cooling and request.target in self._cooling:
             del self._cooling[request.target]
             await desk.quota.answered(request.target)
+        return reply
+
+    async def _heard(self, request: Request, speech: Speech) -> Reply:
+        """One answer. A model that only repeats itself is stopped, and its words end where that began."""
+        ear = Ear(speech.hear)
+        work = asyncio.create_task(self.desk.models.complete(request, ear.hear))
+        circling = asyncio.create_task(ear.circling.wait())
+        try:
+            await asyncio.wait({work, circling}, return_when=asyncio.FIRST_COMPLETED)
+            reply = work.result() if work.done() else Reply("".join(speech.pieces), finish=REPEATS)
+        finally:
+            for task in (work, circling):
+                task.cancel()
+            await asyncio.gather(work, circling, return_exceptions=True)
+        if not reply.calls and (end := circle(reply.text)):
+            reply = replace(reply, text=reply.text[:end].rstrip() + " …", finish=REPEATS)
         return reply
 
     def _seconds(self, began: float) -> float:

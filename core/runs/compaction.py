@@ -78,8 +78,11 @@ def split(lines: Sequence[Line]) -> tuple[list[Line], list[Line], list[Line]]:
     return first, rest[: len(rest) - kept], rest[len(rest) - kept :]
 
 
-def told(lines: Sequence[Line], summary: Summary | None) -> list[Message]:
-    """The thread as a model is told it. Pure: a summary in the place of what it covers, or a gap that says so."""
+def told(lines: Sequence[Line], summary: Summary | None, *, unread: int = 0) -> list[Message]:
+    """The thread as a model is told it. Pure: a summary in the place of what it covers, or a gap that says so.
+
+    `unread` lines after the first ones, and after those summed up, are not in `lines`: more than would be told.
+    """
     if not too_long(lines) and summary is None:
         return [Message(one.role, one.text) for one in lines]
     first, rest = list(lines[:FIRST]), list(lines[FIRST:])
@@ -90,7 +93,9 @@ def told(lines: Sequence[Line], summary: Summary | None) -> list[Message]:
     if too_long([*first, *rest]):
         # No summary reaches this far yet.
         _, middle, rest = split([*first, *rest])
-        between = "\n\n".join(filter(None, (between, GAP.format(lines=len(middle)) if middle else "")))
+        between = "\n\n".join(
+            filter(None, (between, GAP.format(lines=len(middle) + unread) if middle else ""))
+        )
     return [
         *(Message(one.role, _short(one.text)) for one in first),
         *([Message("user", between)] if between else []),

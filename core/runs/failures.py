@@ -11,9 +11,17 @@ RETRYABLE = frozenset({"rate_limit", "concurrency", "overloaded", "server", "net
 
 _QUOTA = re.compile(
     r"insufficient[_ ]quota|insufficient (balance|credit|fund)|exceeded your current quota|quota (has been )?exceeded"
-    r"|usage limit|billing|credit balance|payment required|out of credits|spending limit|plan limit",
+    r"|usage limit|credit balance|payment required|out of credits|(spending|plan|key) limit"
+    # The bare word stands in many a message: a field of an address, the name of a page.
+    r"|billing[ _](hard[ _])?(limit|not[ _]active|account|issue|problem|is not)|(requires?|enable|check your) billing",
     re.IGNORECASE,
 )
+# Its own field says that it passes, whatever the words call it.
+_PASSES = re.compile(
+    r"[\"'](code|type|status)[\"']:\s*[\"']rate_limit(_exceeded|_error)?[\"']", re.IGNORECASE
+)
+_SPENT = re.compile(r"insufficient[_ ]|billing_|credit|payment", re.IGNORECASE)
+PASSES_S = 120.0  # a limit that is over by then is one of the moment
 _PASSING_QUOTA = re.compile(r"per[-_ ]?minute|per[-_ ]?second", re.IGNORECASE)
 _CONCURRENCY = re.compile(r"concurrency[_ ]limit|too many concurrent|concurrent request", re.IGNORECASE)
 _RATE = re.compile(r"too many requests|rate[_ ]limit (reached|exceeded)", re.IGNORECASE)
@@ -63,16 +71,18 @@ _CLASSES = re.compile(
 _LINK = re.compile(r"https?://[^\s\"'<>]+")
 
 
-def classify(status: int | None, text: str, *, connection: bool = False) -> str:
+def classify(
+    status: int | None, text: str, *, connection: bool = False, retry_after_s: float | None = None
+) -> str:
     """The kind of `ModelUnavailable` for an HTTP status and the provider's words.
 
-    Words come first where a status is ambiguous: an account at its limit answers 429 like a passing rate limit does.
+    An account at its limit answers 429 like a passing rate limit does: fields and the wait that was asked for tell
+    them apart first, words last.
     """
     if status in (429, 503) and _CONCURRENCY.search(text):
         return "concurrency"
     if status in (400, 402, 403, 429) and _QUOTA.search(text):
-        # Some call the limit of this minute a quota, too.
-        return "rate_limit" if status == 429 and _PASSING_QUOTA.search(text) else "quota"
+        return "rate_limit" if status == 429 and _of_the_moment(text, retry_after_s) else "quota"
     if status == 400 and _REFUSED_KEY.search(text):
         return "auth"
     if status == 400 and _RATE.search(text):
@@ -86,6 +96,15 @@ def classify(status: int | None, text: str, *, connection: bool = False) -> str:
     if status >= 500:
         return "overloaded" if _OVERLOADED.search(text) else "server"
     return "invalid" if status >= 400 else "server"
+
+
+def _of_the_moment(text: str, retry_after_s: float | None) -> bool:
+    """Some call the limit of this minute a quota, too."""
+    if _PASSING_QUOTA.search(text):
+        return True
+    if _SPENT.search(text):
+        return False
+    return bool(_PASSES.search(text)) or (retry_after_s is not None and retry_after_s <= PASSES_S)
 
 
 def redact(text: str, *secrets: str) -> str:

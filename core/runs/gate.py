@@ -169,12 +169,12 @@ def examine(
     environment: Mapping[str, str] | None = None,
 ) -> Facts:
     """Look at one call: a shell line by its commands, everything else by its arguments."""
-    env = surroundings() if environment is None else dict(environment)
     script = parse(_line(args)) if tool.group == "shell" else None
     pattern = _denied(tool, args, script, policy.denied)
     if script is None:
         credentials = _names_credentials(tool, args, place)
         return Facts(_effect(tool, args, place), credentials, "denied" if pattern else "", pattern)
+    env = surroundings() if environment is None else dict(environment)
     effect = Effect.READ if only_looks(script, _line(args), place) else tool.effect
     never = "denied" if pattern else against_us(script, place, env, os.getpid()) or ""
     return Facts(effect, changes_credentials(script, place, env), never, pattern, script)

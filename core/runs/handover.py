@@ -7,35 +7,32 @@ between agents, so no two can wait for each other.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from core import projects
+from core.errors import ApxError, Refused
 from core.events import BackgroundJob, Bus
 from core.identity import IdentityFile
-from core.runs import history, jobs, peers, wording
+from core.outbox import Outbox
+from core.runs import afterword, jobs, peer_turns, peers, wording
 from core.runs.jobs import Job, State
 from core.runs.peers import Peer
 from core.runs.registry import Tools
 from core.runs.runner import Runner
 from core.runs.turn import Run, Status, Turn
 from core.store import Store
-from core.tool import Tool
 
 log = logging.getLogger(__name__)
 
 MAX_OPEN = 3
 MAX_DEPTH = 3
 WAIT_S = 840.0  # less than any tool's own deadline: the answer is not lost with the patience of who waits
-HISTORY = 48  # 24 turns: a question and its answer each
-# Nobody looks at a conversation between agents: no question and no file can be shown in it.
-NOT_HERE = frozenset({"ask_questions", "send_file"})
-# The owner is reached by the assistant alone.
-ASSISTANT_ONLY = frozenset({"send_telegram", "set_identity", "remember"})
+LATE_S = 30.0  # past its deadline by the clock on the wall: this computer slept, and its own clock with it
+RECONCILE_S = 60.0
 
 T = TypeVar("T")
 _ENDS = {
@@ -45,9 +42,15 @@ _ENDS = {
 }
 
 
+Work = Callable[[Job], Awaitable[tuple[State, str]]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What one hands to another. `run_id` and `job_id` are the turn it is handed over in; `depth` is that turn's."""
+    """What one hands to another. `run_id` and `job_id` are the turn it is handed over in; `depth` is that turn's.
+
+    `work` is done in the place of a turn of the recipient's, by whatever `kind` says. `origin` is the owner's chat.
+    """
 
     sender: Peer
     to: Peer
@@ -59,6 +62,10 @@ class Order:
     depth: int = 0
     run_id: str = ""
     job_id: str = ""
+    kind: str = "a2a"
+    work: Work | None = None
+    life_s: float | None = None
+    origin: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,28 +88,33 @@ class Handover:
         identity: IdentityFile,
         tools: Tools,
         runner: Runner,
+        outbox: Outbox,
         lasting: bool = True,
         life_s: float = jobs.LIFE_S,
         wait_s: float = WAIT_S,
     ) -> None:
         self.lasting = lasting
-        self._store, self._bus = store, bus
+        self._store, self._bus, self._outbox = store, bus, outbox
         self._identity, self._tools, self.runner = identity, tools, runner
         self._life_s, self._wait_s = life_s, wait_s
         self._opening = asyncio.Lock()
         self._threads: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._working: dict[str, asyncio.Task[None]] = {}
         self._closing = False
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator["Handover"]:
         """What a former process left running is lost, and who waits for it is told so."""
+        if lost := await jobs.lose_running(self._store, wording.LOST):
+            log.info("%d jobs of the former process were lost", lost)
+        upkeep: asyncio.Task[None] | None = None
         if self.lasting:
-            if lost := await jobs.lose_running(self._store, wording.LOST):
-                log.info("%d jobs of the former process were lost", lost)
             for job in await jobs.unwoken(self._store):
                 self._emit(job, "end")
                 self._begin(self._wake(job))
+            upkeep = asyncio.create_task(self._kept_up())
+            upkeep.add_done_callback(self._ended)  # a bug in it is logged
         try:
             yield self
             while self._tasks and not self.lasting:
@@ -110,9 +122,40 @@ class Handover:
                 await asyncio.gather(*self._tasks, return_exceptions=True)
         finally:
             self._closing = True
-            for task in self._tasks:
+            everything = [*self._tasks, *([upkeep] if upkeep else ())]
+            for task in everything:
                 task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await asyncio.gather(*everything, return_exceptions=True)
+
+    async def _kept_up(self) -> None:
+        while True:
+            await self.reconcile()
+            await asyncio.sleep(RECONCILE_S)
+
+    async def reconcile(self) -> None:
+        """Close what nobody works on any more and what is past its time; forget what ended long ago."""
+        async with self._opening:
+            running = await jobs.recent(self._store, open=True, limit=1000)
+            stray = [one for one in running if one.id not in self._working]
+        for job in stray:
+            await self._close(job.id, State.LOST, wording.LOST)
+        for job in running:
+            task = self._working.get(job.id)
+            if task is not None and self._left(job) < -LATE_S:
+                await self._close(job.id, State.TIMED_OUT, wording.over(self._life_of(job)))
+                task.cancel()
+        await jobs.prune(self._store)
+
+    async def cancel(self, job_id: str) -> Job:
+        """Stop a job: its asker is woken and told so."""
+        job = await jobs.find(self._store, job_id)
+        if job.status is not State.RUNNING:
+            raise Refused(f"{job.id} has ended already: {job.status}.")
+        if (task := self._working.get(job.id)) is not None:
+            task.cancel()
+            await asyncio.wait([task])
+        await self._close(job.id, State.CANCELLED, wording.STOPPED)
+        return await jobs.find(self._store, job.id)
 
     async def hand(self, order: Order) -> Handed:
         """Hand work over. A limit is an answer, not an exception."""
@@ -141,7 +184,9 @@ class Handover:
             if (refused := await self._full(order.sender)) is not None:
                 return refused
             job = await self._open(order)
-        return job, self._begin(self._work(job, order))
+            task = self._working[job.id] = self._begin(self._work(job, order))
+            task.add_done_callback(lambda _: self._working.pop(job.id, None))
+        return job, task
 
     async def _same(self, order: Order) -> Job | None:
         rows = await jobs.recent(
@@ -172,7 +217,9 @@ class Handover:
             waited=not order.background,
             depth=order.depth + 1,
             parent_id=order.job_id or None,
-            life_s=self._life_s,
+            life_s=self._life_s if order.life_s is None else order.life_s,
+            kind=order.kind,
+            origin=order.origin if order.sender.agent is None else None,
         )
         self._emit(job, "start")
         return job
@@ -198,10 +245,11 @@ class Handover:
         status, text = State.FAILED, wording.BUG
         try:
             async with asyncio.timeout(self._left(job)):
-                run = await self._turn(job, order)
-            status, text = _ENDS.get(run.status, State.FAILED), run.text
+                status, text = await (order.work(job) if order.work else self._turn(job, order))
+        except ApxError as error:
+            status, text = State.FAILED, str(error)
         except TimeoutError:
-            status, text = State.TIMED_OUT, wording.over(self._life_s)
+            status, text = State.TIMED_OUT, wording.over(self._life_of(job))
         except asyncio.CancelledError:
             if self._closing:
                 raise  # the row stays as it is: the next start tells the asker
@@ -211,7 +259,7 @@ class Handover:
             if not self._closing:
                 await asyncio.shield(self._close(job.id, status, text))
 
-    async def _turn(self, job: Job, order: Order) -> Run:
+    async def _turn(self, job: Job, order: Order) -> tuple[State, str]:
         async with self._thread(job.thread):
             turn = await self.turn_of(
                 order.to,
@@ -228,30 +276,12 @@ class Handover:
             )
             # The parent's caps of money hold for what it hands on, too.
             parent = Run(id=order.run_id, turn=turn) if order.run_id else None
-            return await self.runner.run(turn, parent=parent)
+            run = await self.runner.run(turn, parent=parent)
+        return _ENDS.get(run.status, State.FAILED), run.text
 
     async def turn_of(self, peer: Peer, turn: Turn) -> Turn:
-        """A turn as this peer answers it: who it is, what it may use, what was said between the two before."""
-        turn = replace(
-            turn,
-            answerer=peer.address,
-            previous=tuple(await history.between(self._store, turn.thread, peer.address, limit=HISTORY)),
-            tools=tuple(tool for tool in self._tools.of("a2a") if self._may(peer, tool)),
-            can_ask=peer.agent
-            is None,  # permission for the assistant's own calls is asked where the owner is
-        )
-        if peer.agent is None:
-            return turn
-        project = await projects.find(self._store, peer.project_id)
-        identity, language = self._identity.now, self._identity.language
-        return replace(
-            turn,
-            role=peers.role(peer.agent, identity, project=project.name, language=language),
-            model=peer.agent.model or turn.model,
-        )
-
-    def _may(self, peer: Peer, tool: Tool) -> bool:
-        return tool.name not in NOT_HERE and (peer.agent is None or tool.name not in ASSISTANT_ONLY)
+        """A turn as this peer answers it."""
+        return await peer_turns.turn_of(self._store, self._identity, self._tools, peer, turn)
 
     async def _close(self, id: str, status: State, text: str) -> None:
         if not await jobs.close(self._store, id, status, text):
@@ -281,15 +311,23 @@ class Handover:
                     depth=job.depth + 1,
                     timeout_s=jobs.LIFE_S,
                     aside=True,
+                    origin=job.origin,
                 ),
             )
-            await self.runner.run(turn)
+            run = await self.runner.run(turn)
+        if asker.agent is None:
+            name, lang = self._identity.now.agent_name, self._identity.language
+            await afterword.tell(self._store, self._outbox, job, run, author=name, lang=lang)
 
     def _thread(self, name: str) -> asyncio.Lock:
         return self._threads.setdefault(name, asyncio.Lock())
 
     def _left(self, job: Job) -> float:
         return (datetime.fromisoformat(job.deadline_at) - datetime.now(UTC)).total_seconds()
+
+    def _life_of(self, job: Job) -> float:
+        begun, end = (datetime.fromisoformat(at) for at in (job.created_at, job.deadline_at))
+        return (end - begun).total_seconds()
 
     def _begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)

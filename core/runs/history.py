@@ -5,11 +5,13 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from core.errors import Invalid, NotFound
 from core.runs.turn import Message, Run, Status, Turn
-from core.store import Store, new_id, now
+from core.store import Statement, Store, new_id, now
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +42,22 @@ class Row:
 async def begin(store: Store, turn: Turn, parent_id: str | None = None) -> Run:
     """A run that has started, and the question in its thread; committed before anything is asked of a model."""
     run = Run(id=turn.run_id or new_id("run"), turn=turn)
-    async with store.transaction() as db:
-        await db.execute(
-            "insert into runs (id, project_id, parent_id, channel, thread, sender, answerer, status, started_at)"
-            " values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(run.id, turn.project_id, parent_id, turn.channel, turn.thread, turn.sender, turn.answerer),
-                *(run.status, now()),
-            ),
-        )
-        if not turn.sealed and not turn.cue:
-            await db.execute(
-                "insert into messages (thread, channel, author, role, text, run_id, at)"
-                " values (?, ?, ?, 'user', ?, ?, ?)",
-                (turn.thread, turn.channel, turn.sender, turn.text, run.id, now()),
-            )
-        elif turn.cue:
-            # The line stands in the thread already, for several runs: each keeps which one it answered.
-            await db.execute(STEP, step_values(run.id, "asked", {"text": turn.text, "author": turn.sender}))
+    opened: Statement = (
+        "insert into runs (id, project_id, parent_id, channel, thread, sender, answerer, status, started_at)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(run.id, turn.project_id, parent_id, turn.channel, turn.thread, turn.sender, turn.answerer),
+            *(run.status, now()),
+        ),
+    )
+    asked: Statement = (
+        "insert into messages (thread, channel, author, role, text, run_id, at)"
+        " values (?, ?, ?, 'user', ?, ?, ?)",
+        (turn.thread, turn.channel, turn.sender, turn.text, run.id, now()),
+    )
+    if turn.cue:  # the line stands in the thread already, for several runs: each keeps which one it answered
+        asked = (STEP, step_values(run.id, "asked", {"text": turn.text, "author": turn.sender}))
+    await store.together(opened, *([] if turn.sealed else [asked]))
     return run
 
 
@@ -75,40 +75,33 @@ async def close(store: Store, run: Run, *, author: str = "agent") -> None:
         | ({"questions": [asdict(one) for one in run.questions]} if run.questions else {}),
         ensure_ascii=False,
     )
-    async with store.transaction() as db:
-        await db.execute(
-            "update runs set status = ?, text = ?, target = ?, error_kind = ?, tokens_in = ?, tokens_out = ?,"
-            " closed_at = ?, ending = ?, judge = ? where id = ?",
-            (
-                run.status,
-                run.text,
-                run.target,
-                run.error_kind or "",
-                run.tokens_in,
-                run.tokens_out,
-                now(),
-                run.ending,
-                json.dumps(run.judge, ensure_ascii=False),
-                run.id,
-            ),
-        )
-        if not run.turn.sealed and (run.text or run.files):
-            await db.execute(
-                "insert into messages (thread, channel, author, role, text, run_id, at, meta)"
-                " values (?, ?, ?, ?, ?, ?, ?, ?)",
-                (run.turn.thread, run.turn.channel, author, role, run.text, run.id, now(), meta),
-            )
+    closed: Statement = (
+        "update runs set status = ?, text = ?, target = ?, error_kind = ?, tokens_in = ?, tokens_out = ?,"
+        " closed_at = ?, ending = ?, judge = ? where id = ?",
+        (
+            *(run.status, run.text, run.target, run.error_kind or "", run.tokens_in, run.tokens_out),
+            *(now(), run.ending, json.dumps(run.judge, ensure_ascii=False), run.id),
+        ),
+    )
+    said: Statement = (
+        "insert into messages (thread, channel, author, role, text, run_id, at, meta)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?)",
+        (run.turn.thread, run.turn.channel, author, role, run.text, run.id, now(), meta),
+    )
+    kept = not run.turn.sealed and (run.text or run.files)
+    await store.together(closed, *([said] if kept else []))
 
 
 async def selected(store: Store, run_id: str, target: str, by: str) -> None:
     """Which model a run goes to, and who chose it; the question in the thread says so, too."""
-    async with store.transaction() as db:
-        await db.execute("update runs set target = ?, selected_by = ? where id = ?", (target, by, run_id))
-        await db.execute(
+    await store.together(
+        ("update runs set target = ?, selected_by = ? where id = ?", (target, by, run_id)),
+        (
             "update messages set meta = json_set(meta, '$.selected_by', ?, '$.target', ?)"
             " where run_id = ? and role = 'user'",
             (by, target, run_id),
-        )
+        ),
+    )
 
 
 STEP = "insert into run_steps (run_id, at, kind, body) values (?, ?, ?, ?)"
@@ -211,14 +204,18 @@ async def active_threads(
     """The owner's latest conversations on other channels, newest first: (channel, last lines)."""
     since = (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="milliseconds")
     rows = await store.all(
-        "select thread, channel, max(id) as last from messages where thread != ? and at >= ?"
-        " and channel not in ('a2a', 'group') and role in ('user', 'assistant')"
-        " group by thread order by last desc limit ?",
-        besides,
-        since,
-        threads,
+        "with latest as (select thread, channel, max(id) as last from messages where thread != ?"
+        " and channel not in ('a2a', 'group') and at >= ?"
+        " and role in ('user', 'assistant') group by thread order by last desc limit ?)"
+        " select latest.thread, latest.channel, said.role, said.text from latest join messages as said on said.id in"
+        " (select id from messages where thread = latest.thread and role in ('user', 'assistant')"
+        " order by id desc limit ?) order by latest.last desc, said.id",
+        *(besides, since, threads, lines),
     )
-    return [(row["channel"], await conversation(store, row["thread"], limit=lines)) for row in rows]
+    return [
+        (channel, [Message(row["role"], row["text"]) for row in said])
+        for (_, channel), said in groupby(rows, key=itemgetter("thread", "channel"))
+    ]
 
 
 async def between(store: Store, thread: str, me: str, *, limit: int) -> list[Message]:

@@ -3,8 +3,10 @@
 A job ends once: the first ending stays. Whoever wakes its asker claims that first, so that a result never wakes twice.
 """
 
+import json
 import sqlite3
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -15,6 +17,7 @@ from core.store import Store, new_id, now
 MAX_BODY = 2000
 MAX_RESULT = 8000
 LIFE_S = 3600.0
+KEPT_DAYS = 7
 
 
 class State(StrEnum):
@@ -30,7 +33,10 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One hand-over. `waited` says that somebody waits for it, `wake` that its asker is woken when it ends."""
+    """One hand-over. `waited` says that somebody waits for it, `wake` that its asker is woken when it ends.
+
+    `origin` is the conversation with the owner that it came out of, where there is one that can be written to.
+    """
 
     id: str
     project_id: str
@@ -51,6 +57,7 @@ class Job:
     closed_at: str | None
     result: str
     woken_at: str | None
+    origin: dict[str, str] = field(default_factory=dict)
 
     @property
     def running_s(self) -> int:
@@ -61,6 +68,7 @@ class Job:
     def shown(self) -> dict[str, Any]:
         """As programs read it: who asked is `from`, who works is `to`."""
         values = asdict(self) | {"running_s": self.running_s}
+        del values["origin"]
         return {
             {"sender": "from", "recipient": "to"}.get(name, name): value for name, value in values.items()
         }
@@ -80,13 +88,15 @@ async def begin(
     depth: int,
     parent_id: str | None = None,
     life_s: float = LIFE_S,
+    kind: str = "a2a",
+    origin: Mapping[str, str] | None = None,
 ) -> Job:
     """A job that runs from now on; committed before anything is asked of anybody."""
     at = datetime.now(UTC)
     job = Job(
         id=new_id("job"),
         project_id=project_id,
-        kind="a2a",
+        kind=kind,
         sender=sender,
         sender_project=sender_project,
         recipient=recipient,
@@ -96,15 +106,16 @@ async def begin(
         waited=waited,
         depth=depth,
         status=State.RUNNING,
-        run_id=new_id("run"),
+        run_id=new_id("run") if kind == "a2a" else "",  # a program's work is no run of ours
         parent_id=parent_id,
         created_at=at.isoformat(timespec="milliseconds"),
         deadline_at=(at + timedelta(seconds=life_s)).isoformat(timespec="milliseconds"),
         closed_at=None,
         result="",
         woken_at=None,
+        origin=dict(origin or {}),
     )
-    values = asdict(job)
+    values = asdict(job) | {"origin": json.dumps(job.origin) if job.origin else ""}
     await store.run(
         f"insert into jobs ({', '.join(values)}) values ({', '.join('?' * len(values))})", *values.values()
     )
@@ -140,6 +151,15 @@ async def lose_running(store: Store, result: str) -> int:
     return await store.run(
         "update jobs set status = 'lost', result = ?, closed_at = ?, waited = 0 where status = 'running'",
         *(result, now()),
+    )
+
+
+async def prune(store: Store, days: float = KEPT_DAYS) -> int:
+    """Forget jobs that ended long ago and whose askers know; how many there were."""
+    before = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="milliseconds")
+    return await store.run(
+        "delete from jobs where status != 'running' and closed_at < ? and (not wake or woken_at is not null)",
+        before,
     )
 
 
@@ -237,10 +257,10 @@ async def at_work(store: Store) -> list[dict[str, Any]]:
 
 
 def _job(row: sqlite3.Row) -> Job:
-    values = {field.name: row[field.name] for field in fields(Job)}
-    return Job(
-        **values | {"wake": bool(row["wake"]), "waited": bool(row["waited"]), "status": State(row["status"])}
-    )
+    values: dict[str, Any] = {one.name: row[one.name] for one in fields(Job)}
+    values |= {name: bool(row[name]) for name in ("wake", "waited")}
+    origin = json.loads(row["origin"]) if row["origin"] else {}
+    return Job(**values | {"status": State(row["status"]), "origin": origin})
 
 
 def _cut(text: str, limit: int) -> str:

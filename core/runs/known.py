@@ -8,10 +8,10 @@ from typing import Any
 
 from core import skills
 from core.identity import Identity
-from core.memory_broker import Broker
+from core.memory_broker import Broker, Recalled
 from core.paths import Home
 from core.runs.shelf import Shelf
-from core.runs.turn import Message, Turn
+from core.runs.turn import Message, Run, Turn
 
 MAX_SKILLS = 30
 
@@ -22,6 +22,7 @@ class Known:
 
     memory: str = ""
     skills: tuple[str, ...] = ()
+    recalled: Mapping[str, object] | None = None  # how memory was looked up, where there is more than one way
 
 
 async def known(
@@ -33,17 +34,18 @@ async def known(
     home: Home,
     root: Path,
     before: Sequence[Message],
+    run: Run | None = None,
 ) -> Known:
     """Looked up once for each run, before its first question."""
     if turn.sealed or turn.sender != "owner" or not shelf.offered:
         return Known()
     broker: Broker | None = services.get(Broker)
-    memory = ""
+    found = Recalled()
     if broker is not None:
         owner = identity.owner_name or "the owner"
-        memory = await broker(turn, owner=owner, shown=[one.text for one in before])
+        found = await broker.recalled(turn, owner=owner, shown=[one.text for one in before], run=run)
     names: tuple[str, ...] = ()
     if "load_skill" in shelf.offered:
-        found = await asyncio.to_thread(skills.listed, home, root)
-        names = tuple(one.name for one in found if not one.problem)[:MAX_SKILLS]
-    return Known(memory, names)
+        listed = await asyncio.to_thread(skills.listed, home, root)
+        names = tuple(one.name for one in listed if not one.problem)[:MAX_SKILLS]
+    return Known(found.block, names, found.record)

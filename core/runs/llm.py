@@ -18,7 +18,7 @@ from core.errors import Invalid, ModelUnavailable, NotConfigured
 from core.paths import PACKAGE
 from core.runs import practice
 from core.runs.failures import redact
-from core.runs.request import Reply, Request, ToolCall
+from core.runs.request import Embedded, Reply, Request, ToolCall
 from core.runs.targets import KEYED, PRACTICE, Target, key_variable, parse
 from core.texts import system_language, t
 
@@ -158,14 +158,27 @@ class Models:
         target = parse(request.target)
         if target.provider == PRACTICE:
             return practice.complete(request, say)
-        engine = await self._engine(target, self._language(request))
-        try:
-            reply = await self._ask(request, target, engine, say)
-        except ModelUnavailable as error:
-            self.last_failure[str(target)] = error.kind
-            raise
-        self.last_failure.pop(str(target), None)
-        return reply
+        body = {
+            "op": "complete",
+            "messages": request.messages,
+            "tools": request.tools,
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature,
+            "stream": request.stream,
+            "timeout_s": request.timeout_s,
+        }
+        answer = await self._ask(body, target, self._language(request), say)
+        calls = [ToolCall(**call) for call in answer["calls"]]
+        return Reply(answer["text"], calls, answer["tokens_in"], answer["tokens_out"], answer["finish"])
+
+    async def embed(self, target: str, texts: Sequence[str], *, timeout_s: float, lang: str = "") -> Embedded:
+        """The vectors of some texts, in their order."""
+        lang = lang or self._config.now.user.language or system_language()
+        body = {"op": "embed", "texts": list(texts), "timeout_s": timeout_s}
+        answer = await self._ask(body, parse(target), lang, None)
+        if len(answer["vectors"]) != len(texts):
+            raise _failure(parse(target), lang, "invalid", "")
+        return Embedded(answer["vectors"], answer["tokens_in"])
 
     async def configured(self, target: str, lang: str = "") -> None:
         """`NotConfigured` when what a target needs is not there. Asks nobody."""
@@ -229,33 +242,30 @@ class Models:
             raise NotConfigured(t("model.no_address", lang, provider=target.provider))
         return {"api_key": key, "base_url": base_url}
 
-    async def _ask(self, request: Request, target: Target, engine: dict[str, str], say: Say | None) -> Reply:
-        body = {
-            "op": "complete",
-            "engine": target.engine,
-            "model": target.model,
-            "messages": request.messages,
-            "tools": request.tools,
-            "max_tokens": request.max_tokens,
-            "temperature": request.temperature,
-            "stream": request.stream,
-            "timeout_s": request.timeout_s,
-            **engine,
-        }
-        lang = self._language(request)
+    async def _ask(self, ask: dict[str, Any], target: Target, lang: str, say: Say | None) -> dict[str, Any]:
+        """What the process answers, or `ModelUnavailable`, which is remembered until this model answers again."""
+        body = ask | {"engine": target.engine, "model": target.model} | await self._engine(target, lang)
+        try:
+            answer = await self._asked(body, target, lang, say)
+            if answer["event"] == "failed":
+                raise _failure(target, lang, answer["kind"], answer["detail"], answer["retry_after_s"])
+        except ModelUnavailable as error:
+            self.last_failure[str(target)] = error.kind
+            raise
+        self.last_failure.pop(str(target), None)
+        return answer
+
+    async def _asked(
+        self, body: dict[str, Any], target: Target, lang: str, say: Say | None
+    ) -> dict[str, Any]:
         for last in (False, True):
             one = _Pending(say, asyncio.get_running_loop().create_future())
             try:
-                answer = await self._through(await self._living(), one, body)
+                return await self._through(await self._living(), one, body)
             except WorkerGone:
                 # Another request may have made us kill it. What has said nothing yet can simply be asked again.
                 if last or one.said or self._closed:
                     raise _failure(target, lang, "server", t("model.worker_gone", lang)) from None
-                continue
-            if answer["event"] == "failed":
-                raise _failure(target, lang, answer["kind"], answer["detail"], answer["retry_after_s"])
-            calls = [ToolCall(**call) for call in answer["calls"]]
-            return Reply(answer["text"], calls, answer["tokens_in"], answer["tokens_out"], answer["finish"])
         raise AssertionError("unreachable")
 
     async def _through(self, worker: _Worker, one: _Pending, body: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ anything: the app starts at once, and this process can be killed. The key in use
 kept nowhere; errors leave here already without it. `core/runs/llm.py` is the only client.
 
 In:   {"op": "complete", "id", "engine", "model", "messages", "tools", "stream", "timeout_s", ...}
+      {"op": "embed", "id", "engine", "model", "texts", "timeout_s", ...}
       {"op": "cancel", "id"}
 Out:  {"event": "ready"}, then for each id any number of "delta", and one "done" or "failed"
 """
@@ -114,6 +115,9 @@ class Completions:
         error = getattr(error, "original_exception", None) or error
         status = getattr(error, "status_code", None)
         text = f"{error} {getattr(error, 'body', '') or ''}"
+        headers = getattr(getattr(error, "response", None), "headers", None) or {}
+        headers = headers or getattr(error, "litellm_response_headers", None) or {}
+        pause = seconds(headers.get("retry-after"))
         names = {kind.__name__ for kind in type(error).__mro__}
         if "LiteLLMUnknownProvider" in names or "LLM Provider NOT provided" in text:
             kind = "not_found"
@@ -124,10 +128,9 @@ class Completions:
         else:
             # The library gives a lost connection the status of a server's fault.
             lost = bool(_causes(error) & {"APIConnectionError", "TransportError", "ClientConnectionError"})
-            kind = classify(status if isinstance(status, int) else None, text, connection=lost)
-        headers = getattr(getattr(error, "response", None), "headers", None) or {}
-        headers = headers or getattr(error, "litellm_response_headers", None) or {}
-        self._fail(ask, kind, str(error), seconds(headers.get("retry-after")))
+            code = status if isinstance(status, int) else None
+            kind = classify(code, text, connection=lost, retry_after_s=pause)
+        self._fail(ask, kind, str(error), pause)
 
     def _fail(self, ask: dict[str, Any], kind: str, words: str, retry_after_s: float | None) -> None:
         self._send(
@@ -165,7 +168,6 @@ class Completions:
     async def _once(self, ask: dict[str, Any], engine: str, url: str) -> dict[str, Any]:
         options: dict[str, Any] = {
             "model": f"{engine}/{ask['model']}",
-            "messages": ask["messages"],
             "timeout": ask["timeout_s"],
             "api_key": ask.get("api_key") or ("none" if url else None),
             "num_retries": 0,
@@ -175,6 +177,9 @@ class Completions:
             options["api_base"] = url
         if url and engine == "openai":
             options["client"] = self._client(url, options["api_key"])
+        if ask["op"] == "embed":
+            return await self._embedded(options, ask["texts"])
+        options["messages"] = ask["messages"]
         for name in ("tools", "max_tokens", "temperature"):
             if ask.get(name) not in (None, []):
                 options[name] = ask[name]
@@ -193,6 +198,13 @@ class Completions:
         if ask["stream"] and answer["text"]:
             self._send({"event": "delta", "id": ask["id"], "text": answer["text"]})
         return answer
+
+    async def _embedded(self, options: dict[str, Any], texts: list[str]) -> dict[str, Any]:
+        reply = await self._library.aembedding(**options, input=texts, encoding_format="float")
+        rows = [one if isinstance(one, dict) else one.model_dump() for one in reply.data]
+        vectors = [one["embedding"] for one in sorted(rows, key=lambda one: one["index"])]
+        used = int(getattr(getattr(reply, "usage", None), "prompt_tokens", 0) or 0)
+        return {"vectors": vectors, "tokens_in": used}
 
     def _client(self, url: str, key: str) -> Any:
         """A client for a server of unknown make; all of them share one pool of connections."""

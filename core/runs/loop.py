@@ -5,6 +5,7 @@ reserved last step, or early, when it goes round in circles. A judge may send th
 """
 
 import json
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,15 +16,18 @@ from core.neutral import neutral
 from core.runs import compaction, steering
 from core.runs.attempts import Attempts, Record
 from core.runs.budget import Budget
+from core.runs.echo import REPEATS
 from core.runs.judge import Judge
 from core.runs.prose import recover
 from core.runs.request import CUT, Reply, ToolCall
-from core.runs.spoken import without_thinking
+from core.runs.spoken import is_planning, without_thinking
 from core.runs.stuck import CLOSING as STUCK_CLOSING
 from core.runs.stuck import Finding, Stuck
 from core.runs.turn import Call, Ending, Run, Status
 from core.store import new_id
 from core.texts import t
+
+log = logging.getLogger(__name__)
 
 EMPTY_TWICE = 2
 CUT_TWICE = 2
@@ -34,6 +38,13 @@ CLOSING = (
     "what is missing, and ask whether to go on. Claim nothing that no tool result shows."
 )
 CONTINUE = "[system note] Your answer was cut by its length limit. Go on exactly where it stopped."
+REPEATING = (
+    "[system note] You were saying the same words over and over and were stopped there. Do not say them again: go on "
+    "with what is new, or close."
+)
+PLANNED = (
+    "[system note] That was a plan, and nobody reads it. Write the answer itself, in the owner's language."
+)
 AFTER_THE_END = "not run: the turn was already over"
 
 Dispatcher = Callable[[ToolCall], Awaitable[Call]]
@@ -113,6 +124,14 @@ class Loop:
         """The answer as it is meant: no thinking aloud, and calls that were written as text are calls."""
         if (said := without_thinking(reply.text)) != reply.text.strip():
             reply = replace(reply, text=said)
+        if not self.decides and is_planning(reply.text):
+            log.warning("%s wrote its plan in place of an answer; it is not shown", self.run.target)
+            await self.record(
+                "note", {"text": "a plan is no answer and reached nobody", "target": self.run.target}
+            )
+            if not reply.calls and self._empty < EMPTY_TWICE:
+                self._tell(PLANNED, reply.text)
+            reply = replace(reply, text="")
         if reply.calls or not offered:
             return reply
         known = {one["function"]["name"] for one in offered}
@@ -125,10 +144,11 @@ class Loop:
 
     def _worth_asking_again(self, reply: Reply) -> bool:
         """An empty answer, or one that was cut, is asked for again, without spending a step; twice at most."""
-        if reply.finish in CUT and reply.text and not self.decides and self._cut < CUT_TWICE:
+        broken_off = reply.finish in CUT or reply.finish == REPEATS
+        if broken_off and reply.text and not self.decides and self._cut < CUT_TWICE:
             self._cut += 1
             self._pieces.append(reply.text)
-            self._tell(CONTINUE, reply.text)
+            self._tell(REPEATING if reply.finish == REPEATS else CONTINUE, reply.text)
             return True
         if not reply.text.strip() and not self._pieces and self._empty < EMPTY_TWICE:
             self._empty += 1
@@ -149,6 +169,8 @@ class Loop:
         text = "".join([*self._pieces, reply.text]).strip()
         if reply.finish in CUT and text and not self.decides:
             text += f"\n\n{t('run.cut', self.lang)}"
+        if reply.finish == REPEATS and text and not self.decides:
+            text += f"\n\n{t('run.repeats', self.lang)}"
         if self._last:
             # Silence is no ending: what the model does not say, we do.
             words = "run.stuck" if self._last is Ending.STUCK else "run.budget"

@@ -24,8 +24,11 @@ async def manifest(store: Store, run_id: str, *, max_chars: int = MAX_CHARS) -> 
     entries: list[dict[str, Any]] = []
     messages: list[dict[str, Any]] = []
     tools: list[dict[str, Any]] = []
+    recalled: dict[str, Any] = {}
     for step in await history.steps(store, run_id):
-        if step["kind"] == "request":
+        if step["kind"] == "memory":
+            recalled = {name: value for name, value in step.items() if name != "kind"}
+        elif step["kind"] == "request":
             messages = [*messages[: step.pop("since")], *step.pop("messages")]
             tools = step.pop("tools", tools)
             entries.append({**step, "messages": messages, "tools": tools if step["offers_tools"] else []})
@@ -45,7 +48,8 @@ async def manifest(store: Store, run_id: str, *, max_chars: int = MAX_CHARS) -> 
         entries.pop(len(entries) // 2)
         if "requests in the middle left out" not in trimmed:
             trimmed.append("requests in the middle left out")
-    return {"run_id": run_id, "target": row.target, "trimmed": trimmed, "requests": _plain(entries)}
+    told: dict[str, Any] = {"run_id": run_id, "target": row.target, "trimmed": trimmed}
+    return told | ({"memory": recalled} if recalled else {}) | {"requests": _plain(entries)}
 
 
 def _plain(value: Any) -> Any:

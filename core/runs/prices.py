@@ -31,11 +31,20 @@ class Price:
     known: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Rate:
+    """Micros a token."""
+
+    tokens_in: Decimal
+    tokens_out: Decimal
+
+
 class Prices:
     """The table is loaded at the first question, away from the loop."""
 
     def __init__(self) -> None:
         self._table: Any = None
+        self._rates: dict[Target, _Rate] = {}
         self._loading = asyncio.Lock()
 
     async def price(self, target: Target, tokens_in: int, tokens_out: int, *, free: bool = False) -> Price:
@@ -45,6 +54,8 @@ class Prices:
         async with self._loading:
             if self._table is None:
                 self._table = await asyncio.to_thread(_load)
+        if rate := self._rates.get(target):
+            return Price(_whole(tokens_in * rate.tokens_in + tokens_out * rate.tokens_out), True)
         usage = self._table.Usage(input_tokens=tokens_in, output_tokens=tokens_out)
         try:
             found = self._table.calc_price(
@@ -52,11 +63,32 @@ class Prices:
             )
         except LookupError:
             return Price(0, False)
-        micros = (Decimal(found.total_price) * 1_000_000).to_integral_value(ROUND_CEILING)
-        return Price(int(micros), True)
+        if rate := _rate(found):
+            self._rates[target] = rate
+        return Price(_whole(Decimal(found.total_price) * 1_000_000), True)
+
+
+def _whole(micros: Decimal) -> int:
+    return int(micros.to_integral_value(ROUND_CEILING))
+
+
+def _rate(found: Any) -> _Rate | None:
+    """The two prices of a model that has the same ones for everybody, at any hour and length; else None."""
+    prices = found.model_price
+    into, out, each = prices.input_mtok, prices.output_mtok, getattr(prices, "requests_kcount", None)
+    if (
+        found.model.prices is prices
+        and each is None
+        and isinstance(into, Decimal)
+        and isinstance(out, Decimal)
+    ):
+        return _Rate(into, out)  # dollars a million tokens are micros a token
+    return None
 
 
 def _load() -> Any:
     import genai_prices
 
+    # The library reads its table at the first price, and that would be on the loop.
+    genai_prices.calc_price(genai_prices.Usage(input_tokens=1), model_ref="gpt-4o", provider_id="openai")
     return genai_prices

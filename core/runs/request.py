@@ -40,3 +40,11 @@ class Reply:
     tokens_in: int = 0
     tokens_out: int = 0
     finish: str = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """The vectors of some texts, in their order."""
+
+    vectors: list[list[float]]
+    tokens_in: int = 0

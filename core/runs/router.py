@@ -6,7 +6,7 @@ from typing import Any
 
 from core.config import Config
 from core.errors import ApxError, NotConfigured
-from core.runs import layers, selection, sight
+from core.runs import complexity, layers, selection, sight
 from core.runs.ladder import LOCAL, Kind, Ladder, build, is_private, runs_here
 from core.runs.quota import Circuits, Quota
 from core.runs.retry import SEALED, Patience
@@ -156,7 +156,13 @@ class Router:
                 "health_timeout_ms": agent.model_fallback.health_timeout_ms,
             },
             "auxiliary": self._auxiliary_explained(str(said["primary"] or ""), lang),
-            "pins": {"super_agent.judge.model": agent.judge.model, "small_model": settings.small_model},
+            "classifier": self._classifier_explained(str(said["primary"] or ""), said["selected_by"], lang),
+            "pins": {
+                "super_agent.judge.model": agent.judge.model,
+                "small_model": settings.small_model,
+                f"{complexity.SETTING}.model": settings.llm_routing.classifier.model,
+                "memory.embeddings": settings.memory.embeddings,
+            },
             "rules": [
                 {"model": rule.model, "when": rule.when.model_dump(exclude_defaults=True)}
                 for rule in agent.routing.rules
@@ -176,6 +182,36 @@ class Router:
             return {"model": str(self.auxiliary(primary, lang)), "problem": ""}
         except ApxError as error:
             return {"model": "", "problem": str(error)}
+
+    def _classifier_explained(self, primary: str, selected_by: str, lang: str) -> dict[str, Any]:
+        """Who weighs a question and where each level would go; `problem` says why nothing is weighed."""
+        settings = self._config.now
+        classifier, pin = settings.llm_routing.classifier, complexity.auxiliary(settings)
+        private = bool(primary) and self.is_private(primary)
+        why = complexity.why_not(
+            settings,
+            selected_by=selected_by,
+            sealed=False,
+            private=private,
+            stays=bool(pin) and self.runs_here(pin),
+            requests_left=settings.llm_routing.max_retries_per_turn,
+        )
+        levels = {
+            str(level): asdict(
+                complexity.decide(level, classifier, primary=primary, private=private, here=self.runs_here)
+            )
+            for level in complexity.Level
+        }
+        said = {"target": primary, "pin": pin, "level": "", "reason": ""}
+        return {
+            "enabled": classifier.enabled,
+            "model": pin,
+            "levels": levels,
+            "limit_s": complexity.LIMIT_S,
+            "problem": t(f"routing.classified.{why}", lang, **said)
+            if primary and why not in {"", "off"}
+            else "",
+        }
 
     def _limits(self) -> dict[str, Any]:
         patience = Patience()

@@ -29,6 +29,7 @@ from core.identity import IdentityFile
 from core.paths import Home
 from core.runs import budget, history, prompt, quota, retry, summaries
 from core.runs.attempts import Attempts, Desk
+from core.runs.classifier import classified
 from core.runs.credentials import Place
 from core.runs.dispatch import Ask, Dispatch
 from core.runs.gate import Policy, policy_of
@@ -47,7 +48,7 @@ from core.runs.summaries import Summaries
 from core.runs.turn import Attachment, Message, Run, Status, Turn
 from core.store import Store
 from core.texts import t
-from core.tool import Context, Tool
+from core.tool import Context, Tool, described
 
 if TYPE_CHECKING:
     from core.outbox import Outbox
@@ -184,6 +185,10 @@ class Runner:
         turn, settings, lang = run.turn, self._config.now.super_agent, self._identity.language
         before = await self._before(run)
         plan = await self.router.plan(turn, lang, context_chars=sum(len(one.text) for one in before))
+        record = partial(history.step, self._store, run.id)
+        plan = await classified(
+            run, plan, desk=self._desk, settings=self._config.now, record=record, lang=lang
+        )
         run.target = plan.primary
         await history.selected(self._store, run.id, run.target, plan.selected_by)
         where: dict[str, Any] = {"run_id": run.id, "project_id": turn.project_id}
@@ -200,7 +205,9 @@ class Runner:
         if turn.sealed:
             # Its tools only write down a decision: whoever asked acts on it, under the contact's posture.
             policy = Policy("total", frozenset(), can_ask=False)
-        shelf = Shelf(self._offered(turn), self._more(turn), risk=policy.rating is not None)
+        offered = self._offered(turn)
+        await described(offered)
+        shelf = Shelf(offered, self._more(turn), risk=policy.rating is not None)
         root = await projects.root(self._store, self._home, turn.project_id)
         place = Place(self._home, Path.home(), root, root)
         told = await known(
@@ -211,8 +218,10 @@ class Runner:
             home=self._home,
             root=root,
             before=before,
+            run=run,
         )
-        record = partial(history.step, self._store, run.id)
+        if told.recalled is not None:
+            await record("memory", told.recalled)
         asking = Attempts(
             run=run,
             plan=plan,

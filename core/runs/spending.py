@@ -14,7 +14,7 @@ from core.runs.request import Reply, Request
 from core.runs.targets import Target
 from core.runs.turn import Run
 from core.settings import Budgets
-from core.store import Store, now
+from core.store import Statement, Store, now
 from core.texts import t
 
 BY = ("day", "agent", "channel", "model")
@@ -31,6 +31,8 @@ _TREE = """with recursive up (id, parent_id) as (
     union all select runs.id from runs join down on runs.parent_id = down.id
 )
 select coalesce(sum(cost_micros), 0) as spent from spend where run_id in (select id from down)"""
+
+_SINCE = "select coalesce(sum(cost_micros), 0) as spent from spend where at >= ?"
 
 GROUPS = {
     "agent": "case when runs.answerer = 'super_agent' then '' when runs.answerer != '' then runs.answerer"
@@ -136,19 +138,20 @@ class Spending:
     async def caps(self, budgets: Budgets | None = None, *, run_id: str | None = None) -> list[Cap]:
         """The caps that are set, with what is spent of each."""
         budgets = budgets or self._config.now.budgets
-        found = []
+        limits: list[tuple[str, float]] = []
+        sums: list[Statement] = []
         if budgets.run_usd is not None and run_id is not None:
-            found.append(Cap("run", _micros(budgets.run_usd), await self._sum(_TREE, run_id)))
+            limits.append(("run", budgets.run_usd))
+            sums.append((_TREE, (run_id,)))
         for name, limit in (("day", budgets.day_usd), ("month", budgets.month_usd)):
             if limit is not None:
-                since = begins(name, self._clock(), self._zone())
-                sql = "select coalesce(sum(cost_micros), 0) as spent from spend where at >= ?"
-                found.append(Cap(name, _micros(limit), await self._sum(sql, since)))
-        return found
-
-    async def _sum(self, sql: str, value: str) -> int:
-        row = await self._store.one(sql, value)
-        return int(row["spent"]) if row else 0
+                limits.append((name, limit))
+                sums.append((_SINCE, (begins(name, self._clock(), self._zone()),)))
+        answers = await self._store.several(*sums) if sums else []
+        return [
+            Cap(name, _micros(limit), rows[0]["spent"])
+            for (name, limit), rows in zip(limits, answers, strict=True)
+        ]
 
     async def cost(
         self,
@@ -175,18 +178,21 @@ class Spending:
         known = price.known and (counted or free)
         run.cost_micros += price.micros
         run.priced = run.priced and known
-        async with self._store.transaction() as db:
-            if step is not None:
-                await db.execute(history.STEP, history.step_values(run.id, "reply", step))
-            await db.execute(
+        answered: list[Statement] = []
+        if step is not None:
+            answered.append((history.STEP, history.step_values(run.id, "reply", step)))
+        await self._store.together(
+            *answered,
+            (
                 "insert into spend (run_id, at, target, purpose, tokens_in, tokens_out, cost_micros, priced)"
                 " values (?, ?, ?, ?, ?, ?, ?, ?)",
                 (run.id, now(), str(target), request.purpose, into, out, price.micros, int(known)),
-            )
-            await db.execute(
+            ),
+            (
                 "update runs set cost_micros = ?, priced = ? where id = ?",
                 (run.cost_micros, int(run.priced), run.id),
-            )
+            ),
+        )
 
 
 def _micros(dollars: float) -> int:

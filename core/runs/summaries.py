@@ -6,6 +6,7 @@ why, and tried again some lines later.
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,7 +15,7 @@ from core.errors import ApxError, NotFound
 from core.events import Bus, ThreadCompacted
 from core.runs import auxiliary, compaction
 from core.runs.attempts import Desk
-from core.runs.compaction import FIRST, Line, Summary
+from core.runs.compaction import FIRST, MAX_LINES, Line, Summary
 from core.runs.selection import unattended
 from core.runs.spoken import without_thinking
 from core.runs.turn import Message, Run, Turn
@@ -25,6 +26,16 @@ log = logging.getLogger(__name__)
 PURPOSE = "compact"
 TRY_AGAIN_AFTER = 10  # lines, when a summary was refused
 
+_LATEST = (
+    "select last_id, lines, summary from compactions where thread = ?1 and state = 'kept'"
+    " order by last_id desc, id desc limit 1"
+)
+_SUMMED = "coalesce((select max(last_id) from compactions where thread = ?1 and state = 'kept'), 0)"
+_BEFORE = (
+    "select id, role, text from messages where thread = ?1 and role in ('user', 'assistant')"
+    " and id < coalesce((select min(id) from messages where run_id = ?2), 9223372036854775807)"
+)
+
 
 async def lines(store: Store, thread: str) -> list[Line]:
     """All that was said in a thread, oldest first."""
@@ -32,26 +43,39 @@ async def lines(store: Store, thread: str) -> list[Line]:
         "select id, role, text from messages where thread = ? and role in ('user', 'assistant') order by id",
         thread,
     )
-    return [Line(row["id"], row["role"], row["text"]) for row in rows]
+    return [_line(row) for row in rows]
 
 
 async def latest(store: Store, thread: str) -> Summary | None:
     """The summary in force of a thread."""
-    row = await store.one(
-        "select last_id, lines, summary from compactions where thread = ? and state = 'kept'"
-        " order by last_id desc, id desc limit 1",
-        thread,
-    )
-    return Summary(row["last_id"], row["lines"], row["summary"]) if row else None
+    return _summary(await store.all(_LATEST, thread))
+
+
+def _line(row: sqlite3.Row) -> Line:
+    return Line(row["id"], row["role"], row["text"])
+
+
+def _summary(rows: Sequence[sqlite3.Row]) -> Summary | None:
+    return Summary(rows[0]["last_id"], rows[0]["lines"], rows[0]["summary"]) if rows else None
 
 
 async def conversation(store: Store, thread: str, run_id: str) -> list[Message]:
-    """A thread as a run is told it: without the run's own question. Never fails, and waits for no model."""
-    said = await lines(store, thread)
-    row = await store.one("select min(id) as id from messages where run_id = ?", run_id)
-    if row is not None and row["id"] is not None:
-        said = [one for one in said if one.id < row["id"]]
-    return compaction.told(said, await latest(store, thread))
+    """A thread as a run is told it: without the run's own question. Never fails, and waits for no model.
+
+    Of a long one only the two ends are read, whatever it has grown to.
+    """
+    kept, first, last, counted = await store.several(
+        (_LATEST, (thread,)),
+        (f"{_BEFORE} order by id limit ?3", (thread, run_id, FIRST)),
+        (f"{_BEFORE} and id > {_SUMMED} order by id desc limit ?3", (thread, run_id, MAX_LINES + 1)),
+        (f"select count(*) as lines from ({_BEFORE} and id > {_SUMMED})", (thread, run_id)),
+    )
+    begun, ends = [_line(row) for row in first], [_line(row) for row in reversed(last)]
+    summary = _summary(kept)
+    covered = summary.last_id if summary else 0
+    apart = [one for one in begun if one not in ends]  # the first ones, where the latest do not reach them
+    unread = counted[0]["lines"] - len(ends) - sum(one.id > covered for one in apart)
+    return compaction.told([*begun, *(one for one in ends if one not in begun)], summary, unread=unread)
 
 
 async def shown(store: Store, thread: str) -> dict[str, Any]:
@@ -111,10 +135,12 @@ class Summaries:
 
     async def _look(self, run: Run) -> None:
         row = await self._store.one(
-            "select count(*) as lines, coalesce(sum(length(text)), 0) as chars from messages where thread = ?",
-            run.turn.thread,
+            "select count(*) as lines, coalesce(sum(length(text)), 0) as chars from messages"
+            f" where thread = ?1 and (id > {_SUMMED} or id in (select id from messages where thread = ?1"
+            " and role in ('user', 'assistant') order by id limit ?2))",
+            *(run.turn.thread, FIRST),
         )
-        if row and (row["lines"] > compaction.MAX_LINES or row["chars"] > compaction.CONTEXT_CHARS):
+        if row and (row["lines"] > MAX_LINES or row["chars"] > compaction.CONTEXT_CHARS):
             await self._write(run, force=False)
 
     async def now(self, thread: str) -> dict[str, Any]:

@@ -87,6 +87,8 @@ class Turn:
     job_id: str = ""
     budget: "Budget | None" = None  # steps shared with whoever delegates
     meta: Mapping[str, Any] = field(default_factory=dict)
+    # The chat of the owner that this came out of (channel, to, thread). Only a channel says so, never a request.
+    origin: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -87,11 +87,16 @@ def woken(job: Job) -> str:
         if job.status is State.DONE
         else no_result(job)
     )
+    goes = (
+        "It is sent to the owner, once, in the chat where they asked: write it for them."
+        if job.origin
+        else "Nobody reads it."
+    )
     answer = f"\n\n# The answer\n{neutral(_cut(job.result, MAX_ANSWER))}" if job.status is State.DONE else ""
     return (
         f"{came}\n\n# What you had asked\n{neutral(_cut(job.body, MAX_ASKED))}{answer}\n\n# Now\nAct on it if there is "
-        f"something to do. What you write is a note of your own: {job.recipient} does not read it and waits for "
-        "nothing, so do not thank, acknowledge or send it anything back."
+        f"something to do. What you write is a note of your own. {goes} {job.recipient} does not read it and waits "
+        "for nothing, so do not thank, acknowledge or send it anything back."
     )
 
 

@@ -11,7 +11,8 @@ from core import projects
 from core.errors import Invalid, Unavailable
 from core.runs import jobs, peers, wording
 from core.runs.budget import Budget, steps
-from core.runs.handover import NOT_HERE, Handed, Handover, Order
+from core.runs.handover import Handed, Handover, Order
+from core.runs.peer_turns import NOT_HERE
 from core.runs.peers import SUPER, Peer
 from core.runs.turn import Run, Status, Turn
 from core.store import new_id
@@ -56,7 +57,7 @@ async def call_agent(args: CallAgent, ctx: Context) -> str:
     to = await _to(ctx, args.agent, args.project)
     if to.agent is None:
         raise Invalid("call_agent is for agents of a project; send_to_agent reaches the assistant.")
-    return await _hand(ctx, Order(sender=await _me(ctx), to=to, text=args.prompt))
+    return await _hand(ctx, Order(sender=await me(ctx), to=to, text=args.prompt))
 
 
 class SendToAgent(Arguments):
@@ -86,7 +87,7 @@ async def send_to_agent(args: SendToAgent, ctx: Context) -> str:
     return await _hand(
         ctx,
         Order(
-            sender=await _me(ctx),
+            sender=await me(ctx),
             to=to,
             text=args.message,
             thread=peers.split(args.to)[1],
@@ -104,13 +105,13 @@ class CheckJobs(Arguments):
 @tool(Effect.READ, group="agents")
 async def check_jobs(args: CheckJobs, ctx: Context) -> str:
     """See how the work stands that you handed over. It asks nobody anything and starts nothing."""
-    me = await _me(ctx)
+    mine = await me(ctx)
     if args.job_id:
         one = await jobs.find(ctx.store, args.job_id)
         return (
             f"{one.status}, {one.running_s} s, with {one.recipient}: {one.body[:300]}\n{one.result}".strip()
         )
-    rows = await jobs.recent(ctx.store, sender=me.address, limit=SHOWN)
+    rows = await jobs.recent(ctx.store, sender=mine.address, limit=SHOWN)
     lines = [
         f"- {one.id} {one.status} ({one.running_s} s) with {one.recipient}: {one.body[:100]}" for one in rows
     ]
@@ -165,7 +166,7 @@ def _service(ctx: Context) -> Handover:
     return cast(Handover, ctx.services[Handover])
 
 
-async def _me(ctx: Context) -> Peer:
+async def me(ctx: Context) -> Peer:
     """Who calls: never an argument."""
     address = ctx.turn.answerer or SUPER
     found = await peers.known(ctx.store, address, ctx.turn.project_id)
@@ -179,18 +180,23 @@ async def _to(ctx: Context, named: str, project: str) -> Peer:
 
 async def _hand(ctx: Context, order: Order) -> str:
     """Hand over as the place allows: a command waits, a conversation between agents never does."""
-    service, turn = _service(ctx), ctx.turn
-    inside, command = turn.channel in {"a2a", "group"}, turn.channel == "cli"
-    handed = await service.hand(
-        replace(
-            order,
-            background=inside or (order.background and not command),
-            depth=turn.depth,
-            run_id=ctx.run_id,
-            job_id=turn.job_id,
-        )
-    )
+    inside, command = ctx.turn.channel in {"a2a", "group"}, ctx.turn.channel == "cli"
+    background = inside or (order.background and not command)
+    handed = await handed_over(ctx, replace(order, background=background))
     return _told(handed, note=inside and not order.background, waited=command and order.background)
+
+
+async def handed_over(ctx: Context, order: Order) -> Handed:
+    """Hand over as a part of this turn."""
+    turn = ctx.turn
+    placed = replace(
+        order,
+        depth=turn.depth,
+        run_id=ctx.run_id,
+        job_id=turn.job_id,
+        origin=turn.origin,
+    )
+    return await _service(ctx).hand(placed)
 
 
 def _told(handed: Handed, *, note: bool, waited: bool) -> str:
@@ -225,6 +231,7 @@ async def _reached(app: "App", *, lasting: bool) -> AsyncIterator[None]:
         identity=app.identity,
         tools=app.tools,
         runner=app.runner,
+        outbox=app.outbox,
         lasting=lasting,
     )
     with ExitStack() as stack:

@@ -6,10 +6,11 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from core.events import MemoryChanged, RunClosed
+from core.events import ConfigChanged, MemoryChanged, RunClosed
 from core.memory import Memory
 from core.memory_broker import Broker
 from core.memory_index import Index
+from core.runs.embeddings import Embeddings
 from core.tools import memory, skills, tasks
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ CORE = (
     tasks.list_tasks,
     tasks.complete_task,
 )
-FULL = (tasks.get_task, tasks.update_task, tasks.comment_task)
+FULL = (*memory.MORE, tasks.get_task, tasks.update_task, tasks.comment_task)
+CALM_S = 5.0
 
 
 @asynccontextmanager
@@ -40,36 +42,57 @@ async def knowledge(app: "App") -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         index = await stack.enter_async_context(Index.open(app.home.search))
         known = Memory(app.store, app.bus, app.home, zone)
-        app.services |= {Memory: known, Index: index, Broker: Broker(known, index, app.store)}
-        for kind in (Memory, Index, Broker):
+        runner = app.runner
+        meanings = Embeddings(app.store, app.config, app.models, runner.router, runner.spending)
+        broker = Broker(known, index, app.store, meaning=meanings.meaning)
+        app.services |= {Memory: known, Index: index, Broker: broker, Embeddings: meanings}
+        for kind in (Memory, Index, Broker, Embeddings):
             stack.callback(app.services.pop, kind)
         stack.callback(app.tools.add(*CORE))
         stack.callback(app.tools.add(*FULL, full_only=True))
-        await stack.enter_async_context(_kept_fresh(app, index))
+        await stack.enter_async_context(_kept_fresh(app, index, meanings))
         yield
 
 
 @asynccontextmanager
-async def _kept_fresh(app: "App", index: Index) -> AsyncIterator[None]:
+async def _kept_fresh(app: "App", index: Index, meanings: Embeddings) -> AsyncIterator[None]:
     """What is said and remembered is found a moment later; nobody waits for that."""
-    news = asyncio.Event()
+    news, facts = asyncio.Event(), asyncio.Event()
     news.set()
+    facts.set()
 
     def tell(_: Any) -> None:
         news.set()
 
-    async def work() -> None:
+    def learn(event: MemoryChanged | ConfigChanged) -> None:
+        if isinstance(event, MemoryChanged) or "memory.embeddings" in event.keys:
+            facts.set()
+
+    async def feed() -> None:
         while await news.wait():
             news.clear()
             await index.catch_up(app.store)
 
+    async def understand() -> None:
+        while await facts.wait():
+            # Several facts make one request, and a command that only opens the app for a moment makes none.
+            await asyncio.sleep(CALM_S)
+            facts.clear()
+            await meanings.catch_up()
+
     stops = [app.bus.subscribe(kind, tell) for kind in (RunClosed, MemoryChanged)]
-    feeding = asyncio.create_task(work(), name="search index")
+    stops += [app.bus.subscribe(MemoryChanged, learn), app.bus.subscribe(ConfigChanged, learn)]
+    tasks = [
+        asyncio.create_task(feed(), name="search index"),
+        asyncio.create_task(understand(), name="meanings"),
+    ]
     try:
         yield
     finally:
         for stop in stops:
             stop()
-        feeding.cancel()
-        with suppress(asyncio.CancelledError):
-            await feeding
+        for task in tasks:
+            task.cancel()
+        for task in tasks:
+            with suppress(asyncio.CancelledError):
+                await task

@@ -93,6 +93,13 @@ def _line(fact: Fact) -> str:
 
 
 @tool(Effect.READ, group=GROUP)
+async def read_memory(args: Arguments, ctx: Context) -> str:
+    """Everything that is remembered, with whose words each fact is. What is not the owner's stands in quotes."""
+    known = await part(ctx, Memory).known(ctx.turn.project_id)
+    return "\n".join(f"- {_line(one)}" for one in known) or "Nothing is remembered yet."
+
+
+@tool(Effect.READ, group=GROUP)
 async def search_sessions(args: SearchSessions, ctx: Context) -> str:
     """Find earlier conversations by words that were said, on any channel; or read the end of one by its name."""
     if args.session:
@@ -110,3 +117,4 @@ async def search_sessions(args: SearchSessions, ctx: Context) -> str:
 
 
 TOOLS = (remember, forget, search_sessions)
+MORE = (read_memory,)

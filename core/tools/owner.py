@@ -1,10 +1,11 @@
 """What reaches the owner besides the answer itself, and who the assistant is to them."""
 
-from pathlib import Path
+import re
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from core import projects
 from core.delivery import deliver
 from core.errors import Invalid, Refused
 from core.outbox import Message
@@ -33,20 +34,23 @@ async def send_file(args: SendFile, ctx: Context) -> str:
     """
     if ctx.attach is None:
         raise Refused(f"Files cannot be delivered on {ctx.turn.channel}.")
-    project = await ctx.store.one("select path from projects where id = ?", ctx.turn.project_id)
     file = await deliver(
         args.path,
         caption=args.caption,
         name=args.name,
         policy=ctx.config.now.file_delivery,
         home=ctx.home,
-        project_root=Path(project["path"]) if project and project["path"] else None,
+        project_root=await projects.root(ctx.store, ctx.home, ctx.turn.project_id),
         store=ctx.store,
         run_id=ctx.run_id,
         lang=ctx.identity.language,
     )
     await ctx.attach(file)
     return f"{file.name} ({file.kind}, {file.size} bytes) goes with the answer."
+
+
+# A file written out as letters: named as one, or a run of them that no language has.
+_LETTERS = re.compile(r"base64,|data:[a-z]+/[a-z0-9.+-]+[;,]|[A-Za-z0-9+/]{500}")
 
 
 class SendTelegram(Arguments):
@@ -59,7 +63,7 @@ async def send_telegram(args: SendTelegram, ctx: Context) -> str:
 
     Not for answering a conversation that already is on Telegram: the answer goes there by itself.
     """
-    if "base64," in args.text:
+    if _LETTERS.search(args.text):
         raise Invalid("Encoded files cannot be sent as text. Use send_file with the path.")
     message = Message(
         channel="telegram", to="owner", kind="text", text=args.text, origin={"run_id": ctx.run_id}

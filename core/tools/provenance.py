@@ -17,10 +17,12 @@ from core.tool import Context
 _OURS_NAMES = """
 remember forget set_identity send_telegram send_file discover_tools list_skills create_task update_task
 complete_task comment_task whatsapp_send phone_state phone_tap phone_type phone_key phone_open ask_questions finish
+list_projects add_project
 """
 OURS = frozenset(_OURS_NAMES.split())
 _FILES_NAMES = """
 read_file list_files search_files grep glob run_shell edit_file write_file load_skill read_skill
+git_status git_diff git_log git_show
 """
 FILES = frozenset(_FILES_NAMES.split())
 WEB = frozenset({"fetch", "search", "web_search", "http_get", "http_post", "http_request"})

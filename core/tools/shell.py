@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -81,6 +82,21 @@ async def run_shell(args: RunShell, ctx: Context) -> str:
 
 async def run(command: str, cwd: Path, timeout_s: float, more: Mapping[str, str] | None = None) -> str:
     """Run one line to its end, or to the end of its time, and tell what came of it."""
+    return (await ran(command, cwd, timeout_s, more)).text
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a line went, in words, and what it said; `code` is None where it was ended."""
+
+    text: str
+    code: int | None
+    out: str
+    err: str
+
+
+async def ran(command: str, cwd: Path, timeout_s: float, more: Mapping[str, str] | None = None) -> Ran:
+    """The same, for whoever acts on how it ended."""
     began = time.monotonic()
     out, err = Tail(), Tail()
     # Pipes of our own: the process is done when it has ended, not when the last one who holds its pipe has.
@@ -108,7 +124,7 @@ async def run(command: str, cwd: Path, timeout_s: float, more: Mapping[str, str]
     for name, stream in (("stdout", out), ("stderr", err)):
         if stream.size:
             lines.append(f"{name}:\n{stream.text()}")
-    return "\n".join(lines)
+    return Ran("\n".join(lines), None if ended else process.returncode, out.text(), err.text())
 
 
 async def _watched(

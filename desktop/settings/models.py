@@ -1,6 +1,7 @@
 """Which model answers, and the keys of its providers; keys go to the vault and never come back to the screen."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from PySide6.QtGui import QShowEvent
@@ -11,7 +12,7 @@ from desktop import pieces
 from desktop.settings.editors import Choice, Line, Secret, Suggested
 from desktop.settings.form import Form, Row
 from desktop.settings.plain import Now, Set, under
-from desktop.settings.routing import Explain, Route, StandIns
+from desktop.settings.routing import Explain, Route, StandIns, Weighed
 from desktop.settings.screen import Page, Trial
 from desktop.slots import slot
 from desktop.words import Words
@@ -74,17 +75,17 @@ class ModelsPage(Page):
         settings = now().super_agent
         self.enabled = Form(words, settings, under("super_agent", change), names=("enabled",))
 
-        async def model(value: Any) -> None:
-            await change("super_agent.model", value)
-
-        offered = [PRACTICE, *(f"{name}:" for name in PROVIDERS)]
-        editor = Suggested(offered, words("settings.super_agent.model.example"))
-        editor.setMaximumWidth(420)
-        self.model = Row(words, "settings.super_agent.model", editor, model)
+        self._offered = (PRACTICE, *(f"{name}:" for name in PROVIDERS))
+        offered = self._offered
+        self.model = self._named("settings.super_agent.model", "super_agent.model")
         self.trial = Trial(words, "settings.models.test", "play", self.test)
         self.card(self.enabled, self.model, self.trial)
-        self.stand_ins = StandIns(words, tuple(offered), now=now, change=change)
+        self.stand_ins = StandIns(words, offered, now=now, change=change)
         self.card(self.stand_ins, title="settings.fallback", help="settings.fallback.help")
+        self.weighed = Weighed(words, offered, now=now, change=change)
+        self.card(self.weighed, title="settings.classifier", help="settings.classifier.help")
+        self.memory = self._named("settings.memory.embeddings", "memory.embeddings")
+        self.card(self.memory, title="settings.memory")
         self.route = Route(words, explain)
         self.card(self.route)
         self.providers: dict[str, Provider] = {}
@@ -96,6 +97,12 @@ class ModelsPage(Page):
         words.changed.connect(self.retitle)
         self.retitle()
         self.refresh()
+
+    def _named(self, key: str, setting: str) -> Row:
+        """A row that holds the name of a model."""
+        editor = Suggested(self._offered, self.words("settings.super_agent.model.example"))
+        editor.setMaximumWidth(420)
+        return Row(self.words, key, editor, partial(self._change, setting))
 
     def retitle(self) -> None:
         self.add.setText(self.words("settings.models.add"))
@@ -119,7 +126,9 @@ class ModelsPage(Page):
         settings = self._now()
         self.enabled.take(settings.super_agent)
         self.model.put(settings.super_agent.model)
+        self.memory.put(settings.memory.embeddings)
         self.stand_ins.refresh()
+        self.weighed.refresh()
         if self.isVisible():
             self.route.look()
         wanted = set(settings.engines)

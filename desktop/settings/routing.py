@@ -2,15 +2,17 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from core.errors import ApxError
+from core.runs.complexity import Level
 from desktop import pieces, when
 from desktop.fold import Fold
 from desktop.pieces import Chip
-from desktop.settings.editors import Switch
+from desktop.settings.editors import Suggested, Switch
 from desktop.settings.form import Row
 from desktop.settings.ordered import Ordered
 from desktop.settings.plain import Now, Set
@@ -54,6 +56,34 @@ class StandIns(QWidget):
         self.quota.put(fallback.models)
         self.general.put(settings.llm_routing.fallback)
         self.quota.setVisible(fallback.enabled or bool(fallback.models))
+
+
+class Weighed(QWidget):
+    """Who weighs a question, and who answers each kind of it."""
+
+    def __init__(self, words: Words, offered: tuple[str, ...], *, now: Now, change: Set) -> None:
+        super().__init__()
+        self._now = now
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(16)
+        self.rows: dict[str, Row] = {}
+        for name in ("enabled", "model", *Level):
+            if name == "enabled":
+                editor: QWidget = Switch()
+            else:
+                editor = Suggested(offered, words("settings.super_agent.model.example"))
+                editor.setMaximumWidth(420)
+            apply = partial(change, f"llm_routing.classifier.{name}")
+            self.rows[name] = Row(words, f"settings.classifier.{name}", editor, apply, side=name == "enabled")
+            column.addWidget(self.rows[name])
+        self.refresh()
+
+    def refresh(self) -> None:
+        classifier = self._now().llm_routing.classifier
+        for name, row in self.rows.items():
+            row.put(getattr(classifier, name))
+            row.setVisible(name == "enabled" or classifier.enabled)
 
 
 class Route(QWidget):
@@ -134,6 +164,7 @@ class Route(QWidget):
         auxiliary = told["auxiliary"]
         if auxiliary["model"] or auxiliary["problem"]:
             texts.append(auxiliary["problem"] or said("settings.route.auxiliary", model=auxiliary["model"]))
+        texts += self._weighed(told["classifier"])
         for number, rule in enumerate(told["rules"], 1):
             conditions = ", ".join(f"{name}: {value}" for name, value in rule["when"].items())
             texts.append(said("settings.route.rule", n=number, model=rule["model"], when=conditions or "…"))
@@ -151,3 +182,17 @@ class Route(QWidget):
             texts.append(said("settings.route.managed", path=told["managed"]))
         for text in texts:
             column.addWidget(pieces.label(text, "small", wrap=True))
+
+    def _weighed(self, told: Mapping[str, Any]) -> list[str]:
+        said = self._words
+        if not told["enabled"] or told["problem"]:
+            return [told["problem"]] if told["problem"] else []
+        levels = [
+            said(
+                f"settings.route.level.{one['why']}",
+                level=said(f"settings.route.level.name.{level}"),
+                model=one["target"],
+            )
+            for level, one in told["levels"].items()
+        ]
+        return [said("settings.route.classifier", model=told["model"]), *levels]

@@ -6,7 +6,7 @@ Nobody becomes the owner by writing first: whoever does is shown here, and the p
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from core.errors import ApxError
 from desktop import pieces
@@ -18,7 +18,13 @@ from desktop.settings.screen import Page, Trial
 from desktop.slots import slot
 from desktop.words import Words
 
-TONES = {"online": "accent", "conflict": "danger", "unauthorized": "danger", "offline": "warn"}
+TONES = {
+    "online": "accent",
+    "conflict": "danger",
+    "unauthorized": "danger",
+    "failed": "danger",
+    "offline": "warn",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +55,12 @@ class TelegramPage(Page):
         self._state = ("", "")
         settings = now().telegram
         self.state = Chip()
-        self.why = pieces.Elided(role="small")
+        self.why = pieces.label(role="small", wrap=True)  # who else, and what to do: all of it is needed
         head = QWidget()
-        line = pieces.row(self.state, gap=10)
-        line.addWidget(self.why, 1)
-        head.setLayout(line)
+        column = QVBoxLayout(head)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addLayout(pieces.row(self.state, 1))
+        column.addWidget(self.why)
 
         async def token(value: str) -> None:
             await keep(value)
@@ -124,7 +131,8 @@ class TelegramPage(Page):
         elif channel is None or not channel.bot_token:
             state, detail = "no_token", ""
         self.state.say(self.words(f"settings.telegram.state.{state or 'starting'}"), TONES.get(state, ""))
-        self.why.say(detail)
+        self.why.setText(detail)
+        self.why.setVisible(bool(detail))
         self.claimed(self._claim)
 
     @slot(bool)

@@ -124,3 +124,51 @@ def test_entities_count_utf16_units() -> None:
     ]
     with pytest.raises(CannotParse):
         parse_html("<b><i></b></i>")
+
+
+def items(*kinds: str) -> tuple[str, dict[str, tuple[str, bytes]]]:
+    """Files of these kinds as the fields of an album."""
+    media = [{"type": kind, "media": f"attach://f{n}"} for n, kind in enumerate(kinds)]
+    return json.dumps(media), {f"f{n}": (f"{n}.bin", b"x") for n in range(len(kinds))}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "why"),
+    [
+        (("document",), "2 to 10"),
+        (("document",) * 11, "2 to 10"),
+        (("photo", "document"), "can't be mixed"),
+        (("document",) * 2, ""),
+    ],
+)
+async def test_an_album_has_two_to_ten_files_of_one_kind(
+    client: Client, kinds: tuple[str, ...], why: str
+) -> None:
+    media, files = items(*kinds)
+    answer = await client("sendMediaGroup", chat_id=7, media=media, files=files)
+    assert answer["ok"] is (why == "")
+    assert why in answer.get("description", "")
+    assert len(client.api.sent) == (0 if why else 2)
+
+
+async def test_topics_reactions_commands_and_web_addresses_are_judged_as_the_real_one_does(
+    client: Client,
+) -> None:
+    nowhere = await client("sendMessage", chat_id=-5, message_thread_id=9, text="x")
+    assert nowhere["description"] == "Bad Request: message thread not found"
+    client.api.topics.add(9)
+    assert (await client("sendMessage", chat_id=-5, message_thread_id=9, text="x"))["ok"]
+    odd = json.dumps([{"type": "emoji", "emoji": "🪿"}])
+    assert (
+        "REACTION_INVALID"
+        in (await client("setMessageReaction", chat_id=7, message_id=1, reaction=odd))["description"]
+    )
+    many = json.dumps([{"command": f"c{n}", "description": "x"} for n in range(101)])
+    assert "TOO_MUCH" in (await client("setMyCommands", commands=many))["description"]
+    capital = json.dumps([{"command": "Stop", "description": "x"}])
+    assert "INVALID" in (await client("setMyCommands", commands=capital))["description"]
+    client.api.webhook = "https://example.org/x"
+    assert (await client("getUpdates"))["error_code"] == 409
+    assert (await client("getWebhookInfo"))["result"]["url"] == "https://example.org/x"
+    await client("deleteWebhook")
+    assert (await client("getUpdates"))["ok"]

@@ -11,13 +11,22 @@ from bridge.simulator.bot_api import BotApi, bot_api
 from core.app import App
 from core.channels.telegram import telegram
 from core.channels.telegram_poll import Timing
-from core.events import Event
+from core.events import ChannelState, Event
 from core.outbox import Outbox, Pace
 from core.paths import Home
 from core.runs.turn import Attachment, Run, Status, Turn
 from core.store import new_id
 
-FAST = Timing(poll_s=1.0, slack_s=1.0, first_s=0.02, most_s=0.05, conflict_s=0.05, typing_s=0.05, press_s=0.1)
+FAST = Timing(
+    poll_s=1.0,
+    slack_s=1.0,
+    first_s=0.02,
+    most_s=0.05,
+    conflict_s=0.05,
+    typing_s=0.05,
+    press_s=0.1,
+    album_s=0.05,
+)
 OWNER = 7
 TOKEN = "123456:AAHdemo-token_for-tests-0123456789"
 
@@ -61,6 +70,21 @@ class Desk:
     def seen(self, kind: type[Event]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
 
+    def asked(self, method: str) -> list[dict[str, str]]:
+        """The parameters of every request of a method."""
+        return [call.params for call in self.api.calls if call.method == method]
+
+    def told(self) -> list[str]:
+        """The states that the channel went through."""
+        return [event.state for event in self.seen(ChannelState)]
+
+    async def ask(self, text: str, **more: Any) -> str:
+        """The owner writes, and the next message that arrives is the answer."""
+        count = len(self.api.sent)
+        await self.api.say(OWNER, OWNER, text, **more)
+        await self.api.until(lambda: len(self.api.sent) > count)
+        return self.api.sent[count].text
+
     def texts(self) -> list[str]:
         return [one.text for one in self.api.sent]
 
@@ -88,6 +112,7 @@ async def desk(
     runner: FakeRunner | None = None,
     channel: dict[str, Any] | None = None,
     real_runner: bool = False,
+    timing: Timing = FAST,
     **settings: Any,
 ) -> AsyncIterator[Desk]:
     """The app of the home at `path`, connected to `api`."""
@@ -113,7 +138,7 @@ async def desk(
         async with app.outbox.open():
             yield
 
-    async with App.open(Home(path), [prepared, lambda app: telegram(app, timing=FAST)]) as app:
+    async with App.open(Home(path), [prepared, lambda app: telegram(app, timing=timing)]) as app:
         yield Desk(app, api, fake, events)
 
 

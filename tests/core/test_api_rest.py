@@ -116,6 +116,7 @@ async def test_a_device_reads_and_asks_but_does_not_administer(api: Served) -> N
         ("POST", "/api/token/rotate", None), ("POST", "/api/pair/init", {}), ("GET", "/api/pair/list", None),
         ("DELETE", f"/api/pair/{client_id}", None), ("POST", "/api/models/test", {}), ("GET", "/api/doctor", None),
         ("POST", "/api/projects", {"path": "/"}), ("POST", "/api/telegram/send", {"text": "x"}),
+        ("POST", "/api/telegram/unhook", {}),
     ]  # fmt: skip
     for method, path, body in refused:
         answer = await api.bare.request(method, path, headers=client, json=body)
@@ -328,6 +329,7 @@ async def test_telegram_that_is_off_says_so(api: Served) -> None:
         await api.http.post("/api/telegram/claim", json={"user_id": 1, "accept": True})
     ).status_code == 404
     assert (await api.http.post("/api/telegram/test", json={"channel": "nope"})).status_code == 409
+    assert (await api.http.post("/api/telegram/unhook", json={})).status_code == 409
 
 
 async def test_a_router_of_a_part_is_served_behind_the_same_door(tmp_path: Path) -> None:

@@ -153,6 +153,27 @@ async def test_over_http(tmp_path: Path) -> None:
         assert (await here.http.get("/api/approvals/none")).status_code == 404
 
 
+async def test_what_was_allowed_for_good_is_seen_and_taken_back(tmp_path: Path) -> None:
+    async with served(tmp_path, parts=[approvals]) as here:
+        asked = here.app.services[Approvals]
+        id, task = await open_one(here)
+        await here.http.post(f"/api/approvals/{id}", json={"decision": "always"})
+        assert await task is True
+        (row,) = (await here.http.get("/api/approvals/grants")).json()["data"]
+        assert (row["id"], row["tool"], row["whole_tool"]) == (id, "run_shell", False)
+        assert row["shown"].startswith("make")
+        _, headers = await here.paired("client")
+        for method, path in (("GET", "grants"), ("DELETE", f"grants/{id}")):
+            answer = await here.bare.request(method, f"/api/approvals/{path}", headers=headers)
+            assert answer.status_code == 403
+        gone = await here.http.delete(f"/api/approvals/grants/{id}")
+        assert gone.json()["revoked"]["tool"] == "run_shell"
+        assert (await here.http.delete(f"/api/approvals/grants/{id}")).status_code == 404
+        again, task = await open_one(here)
+        await asked.decide(again, "deny", "desktop")
+        assert await task is False
+
+
 async def test_only_the_owners_token_answers(tmp_path: Path) -> None:
     async with served(tmp_path, parts=[approvals]) as here:
         id, task = await open_one(here)
@@ -260,3 +281,7 @@ def test_the_verbs_without_the_app_running(monkeypatch: pytest.MonkeyPatch) -> N
     for verb in ("approve", "deny"):
         assert CliRunner().invoke(group, ["approvals", verb, "none"], obj=programs).exit_code == 1
     assert CliRunner().invoke(group, ["approvals", "list", "--all"], obj=programs).exit_code == 0
+    granted = CliRunner().invoke(group, ["approvals", "grants", "--json"], obj=programs)
+    assert (granted.exit_code, granted.stdout.strip()) == (0, "[]")
+    revoked = CliRunner().invoke(group, ["approvals", "revoke", "none"], obj=programs)
+    assert (revoked.exit_code, "none" in revoked.stderr) == (1, True)

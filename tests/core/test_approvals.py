@@ -116,7 +116,10 @@ async def test_always_is_for_this_call_in_this_project(here: House, asked: Appro
         await asked.decide(other.id, "deny", "desktop")
         assert await waiting is False
     assert [(one["tool"], one["project_id"]) for one in await asked.grants()] == [("run_shell", "default")]
-    assert await asked.revoke("default", "run_shell") == 1
+    (granted,) = await asked.grants()
+    assert (await asked.revoke(granted["id"]))["shown"]
+    with pytest.raises(NotFound):
+        await asked.revoke(granted["id"])
     waiting = await begun(asked, approval("apr_6"))
     await asked.decide("apr_6", "deny", "desktop")
     assert await waiting is False

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from core.events import EngineFailed, ModelRouted
+from core.events import EngineFailed, ModelRouted, Said
 from core.runs import history
 from core.runs.ledger import attempts
 from core.runs.manifest import manifest
@@ -404,3 +404,30 @@ async def test_a_provider_that_cannot_be_reached_is_not_asked_again_by_the_next_
     assert list(here.runner.circuits.opened()) == ["dead"]
     here.server.next(fault("server"), Answer("ready"))
     assert (await here.runner.run(turn())).text == "ready"  # another provider has its own circuit
+
+
+async def test_a_stream_that_says_one_thing_for_ever_is_left_and_the_answer_ends_there(here: House) -> None:
+    endless = "I will look at the file now. " * 6000
+    here.server.next(Answer(endless), Answer("It is a poem."))
+    run = await here.runner.run(turn())
+    assert run.text.endswith("It is a poem.")
+    assert len(run.text) < 500
+    assert sum(len(one.text) for one in here.seen(Said)) < len(endless) / 2
+    assert asked(here) == ["first", "first"]
+
+
+async def test_a_provider_with_a_key_stands_in_for_nobody_who_was_not_asked_to(here: House) -> None:
+    """Connecting a second provider makes it no fallback."""
+    await here.config.set(
+        {"engines.second.base_url": here.server.url, "engines.second.api_key": "sk-second-0123456789"}
+    )
+    by_model(here, first=fault("server"))
+    run = await here.runner.run(turn())
+    assert (run.status, run.target, asked(here)) == (Status.FAILED, "standin:first", ["first"] * 6)
+
+
+async def test_a_same_providers_other_model_is_a_step_like_any_other(here: House) -> None:
+    await here.config.set({"llm_routing.fallback": ["standin:first", "standin:second"]})
+    by_model(here, first=fault("server"), second=Answer("from the second"))
+    run = await here.runner.run(turn())
+    assert (run.text, asked(here)) == ("from the second", ["first"] * 6 + ["second"])

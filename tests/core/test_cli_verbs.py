@@ -97,6 +97,12 @@ def test_what_is_not_there_fails_with_a_sentence(home: Home, args: tuple[str, ..
     assert result.stderr.count("\n") == 1
 
 
+def test_a_bot_that_is_not_connected_cannot_be_taken_back(home: Home) -> None:
+    result = apx("telegram", "unhook")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "no connected Telegram channel" in result.stderr
+
+
 def test_a_setting_is_set_read_and_put_back(home: Home) -> None:
     assert apx("config", "set", "--global", "whatsapp.max_chats", "7").exit_code == 0
     assert apx("config", "get", "whatsapp.max_chats").stdout == "7\n"

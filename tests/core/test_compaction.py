@@ -170,6 +170,38 @@ async def test_what_failed_or_lost_something_is_refused_and_nothing_is_lost(
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("summed", [0, 20, 62])
+@pytest.mark.parametrize("chars", [5, 9000])
+@pytest.mark.parametrize("count", [1, 59, 62, 63, 140])
+async def test_of_a_long_thread_only_its_ends_are_read_and_it_is_told_the_same(
+    here: House, count: int, chars: int, summed: int
+) -> None:
+    async with here.store.transaction() as db:
+        await db.execute("delete from messages")
+        await db.executemany(
+            "insert into messages (thread, channel, author, role, text, run_id, at)"
+            " values ('t', 'd', 'o', ?, ?, ?, '')",
+            [
+                (("note", "user", "assistant")[n % 3], f"{n} ".ljust(chars, "x"), f"run{n}")
+                for n in range(count)
+            ],
+        )
+        if summed:
+            await db.execute(
+                "insert into compactions (id, thread, first_id, last_id, lines, summary, state, why, target, run_id,"
+                " at) select 'c', 't', 3, max(id), 7, 'Old.', 'kept', '', '', 'r', '' from"
+                " (select id from messages where thread = 't' order by id limit ?)",
+                (summed,),
+            )
+    for run_id in ("new", f"run{count // 2}"):
+        whole = await summaries.lines(here.store, "t")
+        ids = [row["id"] for row in await here.store.all("select id from messages where run_id = ?", run_id)]
+        before = [one for one in whole if not ids or one.id < ids[0]]
+        latest = await summaries.latest(here.store, "t")
+        assert await summaries.conversation(here.store, "t", run_id) == told(before, latest)
+
+
+@pytest.mark.anyio
 async def test_the_model_of_summaries_is_the_small_one_where_it_is_set(here: House) -> None:
     await here.config.set({"small_model": "standin:tiny"})
     await here.runner.run(turn("hello"))

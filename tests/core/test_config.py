@@ -89,3 +89,20 @@ async def test_an_identity_edited_outside_is_told_and_a_broken_one_is_not_lost(h
     again = IdentityFile(home, bus, Config(home, bus))
     assert again.now.agent_name == "APX"
     assert [path.read_text() for path in home.root.glob("identity.json.broken-*")] == ["{broken"]
+
+
+async def test_the_file_is_the_owners_alone_whatever_it_was_before(home: Home) -> None:
+    home.config.write_text('{"engines": {"standin": {"api_key": "sk-0123456789"}}}')
+    home.config.chmod(0o644)
+    config = Config(home, Bus())
+    await config.set({"user.language": "es"})
+    assert home.config.stat().st_mode & 0o777 == 0o600
+    # One leaf was written; the others are as they were.
+    assert config.now.engines["standin"].api_key
+    assert [one.name for one in home.root.iterdir() if "config" in one.name] == ["config.json"]
+
+
+def test_a_test_that_names_no_home_has_an_empty_one_of_its_own() -> None:
+    home = Home.find()
+    assert home.root != Path.home() / ".apx"
+    assert list(home.root.iterdir()) == []

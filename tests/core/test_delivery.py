@@ -209,6 +209,40 @@ def test_a_home_elsewhere_is_protected_too(tmp_path: Path) -> None:
     assert take(str(put(home.media_in / "shot.png")), ALL, place).name == "shot.png"
 
 
+def test_what_was_made_in_the_default_project_may_leave_and_nothing_else_of_the_home(place: Place) -> None:
+    home = place.home
+    here = Place(home, place.owner, home.workspace)
+    assert take(str(put(home.workspace / "out" / "chart.png")), ALL, place).name == "chart.png"
+    assert take("out/chart.png", ALL, here).name == "chart.png"
+    assert why(put(home.projects / "default" / "chart.png"), place) == "own_home"
+    assert why(put(home.projects / "default" / "files-of-mine" / "chart.png"), place) == "own_home"
+    assert why(put(home.projects / "other" / "files" / "chart.png"), place) == "own_home"
+    assert why("../../../config.json", here) == "own_home"
+    assert why(home.workspace / ".." / ".." / ".." / "owner.token", place) == "own_home"
+    # The usual rules hold inside of it as they do everywhere.
+    assert why(put(home.workspace / ".ssh" / "a.png"), place) == "secret_folder"
+    assert why(put(home.workspace / ".apx" / "a.png"), place) == "secret_folder"
+    assert why(put(home.workspace / ".env"), place) == "secret_file"
+    assert why(put(home.workspace / "run.sh"), place) == "runs"
+    os.link(put(home.token, b"secret"), home.workspace / "note.txt")
+    assert why(home.workspace / "note.txt", place) == "hard_link"
+    (home.workspace / "db.png").symlink_to(put(home.db, b"rows"))
+    assert why(home.workspace / "db.png", place) == "own_home"
+
+
+@pytest.mark.parametrize("folder", ["workspace", "media"])
+def test_a_link_in_the_place_of_an_open_folder_opens_nothing(place: Place, folder: str) -> None:
+    home, open_folder = place.home, getattr(place.home, folder)
+    put(home.root / "shot.png")
+    put(home.config, b"{}")
+    if open_folder.exists():
+        shutil.rmtree(open_folder)
+    open_folder.parent.mkdir(parents=True, exist_ok=True)
+    open_folder.symlink_to(home.root)
+    assert why(open_folder / "shot.png", place) == "own_home"
+    assert why(open_folder / "config.json", place) == "own_home"
+
+
 def test_relative_paths_belong_to_the_project_and_stay_in_it(place: Place, tmp_path: Path) -> None:
     assert place.project is not None
     put(place.project / "out" / "chart.png")

@@ -200,3 +200,24 @@ async def test_an_answer_that_stays_too_long_says_that_it_is_cut(here: House) ->
     assert run.text.startswith("One, One, One,")
     assert run.text.endswith("(The answer was longer than the model may write, and ends here.)")
     assert len(here.server.requests) == 3
+
+
+async def test_a_plan_without_a_tag_reaches_nobody_and_the_answer_is_asked_for(here: House) -> None:
+    plan = (
+        "The user is asking whether it rains. I should look at the forecast and then answer in Spanish. "
+        "Let me keep it short and friendly, and mention the umbrella."
+    )
+    here.server.next(Answer(plan), Answer("Sí, llueve."))
+    run = await here.runner.run(turn())
+    assert run.text == "Sí, llueve."
+    assert "".join(one.text for one in here.seen(Said)) == "Sí, llueve."
+    assert "nobody reads it" in here.server.requests[1].body["messages"][-1]["content"]
+    notes = await here.store.all(
+        "select json_extract(body, '$.target') as target from run_steps where kind = 'note'"
+        " and json_extract(body, '$.text') like '%no answer%'"
+    )
+    assert [row["target"] for row in notes] == ["standin:small"]
+    here.server.next(*[Answer(plan)] * 3)
+    run = await here.runner.run(turn())
+    assert run.status is Status.FAILED
+    assert "The user" not in run.text

@@ -11,10 +11,11 @@ import pytest
 from core import agents
 from core.errors import Invalid
 from core.events import BackgroundJob, RunClosed, RunStarted
-from core.runs import jobs
+from core.runs import history, jobs, peers
 from core.runs.handover import Handover, Order
 from core.runs.jobs import State
 from core.runs.peers import SUPER, Peer
+from core.runs.retry import Patience
 from core.runs.turn import Run
 from core.tools import agents as tools
 from tests.fakes.house import House, house, turn
@@ -79,6 +80,7 @@ async def team(root: Path, **changes: Any) -> AsyncIterator[Team]:
             identity=here.identity,
             tools=here.tools,
             runner=here.runner,
+            outbox=here.outbox,
             **changes,
         )
         here.tools.add(*tools.CORE, *tools.FULL)
@@ -239,7 +241,12 @@ async def test_what_a_former_process_left_is_lost_and_its_asker_is_told(tmp_path
         await five.here.server.arrived.wait()
     async with house(tmp_path) as here:
         handover = Handover(
-            store=here.store, bus=here.bus, identity=here.identity, tools=here.tools, runner=here.runner
+            store=here.store,
+            bus=here.bus,
+            identity=here.identity,
+            tools=here.tools,
+            runner=here.runner,
+            outbox=here.outbox,
         )
         closed = heard(here, RunClosed, lambda event: event.channel == "a2a")
         async with handover.open():
@@ -400,7 +407,32 @@ async def test_a_wrong_status_is_an_error_and_no_empty_page(five: Team) -> None:
 
 
 async def test_long_texts_are_kept_short_and_passed_on_whole(five: Team) -> None:
-    five.here.server.next(Answer("y" * 9000))
+    five.here.server.next(Answer("".join(f"{n:09}" for n in range(1000))))
     handed = await five.hand("x" * 3000)
     assert (len(handed.job.body), len(handed.job.result)) == (2000, 8000)
     assert told(five)[-1]["content"] == "x" * 3000
+
+
+async def test_an_agents_work_falls_through_the_same_models_as_its_askers(five: Team) -> None:
+    await five.here.config.set({"llm_routing.fallback": ["standin:second"]})
+    five.here.runner.patience = Patience(first_s=0.001)
+    five.here.server.default = lambda body: (
+        fault("server") if body["model"] == "small" else Answer("40 sheep.")
+    )
+    handed = await five.hand()
+    assert (handed.state, handed.text) == ("answered", "40 sheep.")
+    run = await five.here.store.one("select target from runs where id = ?", handed.job.run_id)
+    assert run is not None
+    assert run["target"] == "standin:second"
+
+
+async def test_a_pair_remembers_its_last_twenty_four_turns(five: Team) -> None:
+    thread = peers.thread("default", SUPER, "ana")
+    for n in range(30):
+        await history.left_in(five.here.store, thread, "a2a", SUPER, f"question {n}")
+        await history.left_in(five.here.store, thread, "a2a", "ana", f"answer {n}")
+    await five.hand("and now?")
+    words = [(one["role"], one["content"]) for one in told(five)[1:]]
+    assert words[0] == ("user", "question 6")
+    assert words[1] == ("assistant", "answer 6")
+    assert len(words) == 48 + 1

@@ -134,6 +134,9 @@ async def test_agents_and_letters_over_http(here: Served) -> None:
     assert (left.status_code, left.json()["thread"]) == (201, "a2a:default:ana+super_agent")
     assert (await http.get("/api/jobs", params={"status": "finished"})).status_code == 400
     assert (await http.get("/api/jobs/job_none")).status_code == 404
+    assert (await http.post("/api/jobs/job_none/cancel")).status_code == 404
+    over = await http.post(f"/api/jobs/{answered['job_id']}/cancel")
+    assert (over.status_code, over.json()["error"]) == (403, f"{answered['job_id']} has ended already: done.")
     page = (await http.get("/api/jobs", params={"from": "nobody", "limit": 1})).json()
     assert page["meta"]["total"] == 0  # a name that nobody bears stays as it was written
     assert (await http.delete("/api/projects/default/agents/ana")).json()["name"] == "Ana"
@@ -166,6 +169,8 @@ def test_the_verbs(monkeypatch: pytest.MonkeyPatch) -> None:
     (job,) = json.loads(apx("jobs", "--from", "ana", "--json").stdout)
     assert (job["from"], job["to"], job["status"]) == ("ana", "super_agent", "done")
     assert "Nothing" in apx("jobs", "--open").stderr
+    stopped = apx("jobs", "--stop", job["id"])
+    assert (stopped.exit_code, "has ended already: done" in stopped.stderr) == (1, True)
     assert "Left for ana" in apx("send", "apx", "ana", "later").stderr
     monkeypatch.setenv("APX_DEPTH", "3")
     deep = apx("send", "ana", "apx", "hello", "--deliver")

@@ -137,6 +137,21 @@ async def test_the_provider_says_when_to_come_back(here: Here) -> None:
     assert (await failure(here.models, ask())).retry_after_s == 7
 
 
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("code", [429, 4.5, True, ["a"], {"n": 1}, "insufficient_everything"])
+async def test_a_code_that_is_no_word_changes_nothing(here: Here, code: object, stream: bool) -> None:
+    here.server.next(fault("rate_limit", code=code))
+    assert (await failure(here.models, ask(stream=stream))).kind == "rate_limit"
+
+
+@pytest.mark.parametrize(("wait", "kind"), [(30, "rate_limit"), (5820, "quota"), (None, "quota")])
+async def test_a_limit_that_passes_in_a_moment_is_no_quota_whatever_it_is_called(
+    here: Here, wait: float | None, kind: str
+) -> None:
+    here.server.next(fault("passing_quota", retry_after=wait))
+    assert (await failure(here.models, ask())).kind == kind
+
+
 async def test_an_answer_that_is_not_json_is_the_servers_fault(here: Here) -> None:
     here.server.next(fault("not_json"))
     assert (await failure(here.models, ask())).kind == "server"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, Field
 
+from core import projects
 from core.errors import Refused
 from core.events import EngineFailed, Said, ToolFinished, ToolStarted
 from core.runs import history
@@ -136,6 +137,26 @@ async def test_an_empty_answer_is_asked_for_again_twice_and_then_said(here: Hous
     assert (run.status, run.text) == (Status.FAILED, "The model gave no answer.")
 
 
+PLAN = (
+    "The user wants the number. I should look it up and answer briefly, in their language, and say what I found. "
+    * 2
+)
+
+
+async def test_a_plan_in_place_of_an_answer_is_shown_nowhere(
+    here: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    here.server.next(Answer(PLAN), Answer("It is 3."))
+    run = await here.runner.run(turn())
+    assert (run.status, run.text) == (Status.DONE, "It is 3.")
+    assert "".join(event.text for event in here.seen(Said)) == "It is 3."
+    assert f"{run.target} wrote its plan" in caplog.text
+    here.server.next(*[Answer(PLAN)] * 3)
+    silent = await here.runner.run(turn())
+    assert silent.status is Status.FAILED
+    assert "I should" not in silent.text
+
+
 async def test_an_answer_cut_by_its_length_goes_on(here: House) -> None:
     here.server.next(Answer("One, two, ", finish="length"), Answer("three."))
     assert (await here.runner.run(turn())).text == "One, two, three."
@@ -186,3 +207,19 @@ async def test_a_tool_on_the_owners_list_needs_no_question(here: House) -> None:
     here.server.next(Answer(calls=[("post", {"value": 5})]), Answer("Sent."))
     await here.runner.run(turn())
     assert ran == [("post", 5)]
+
+
+async def test_a_projects_own_file_gives_it_no_more_rights(here: House, tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    (folder / ".apx").mkdir(parents=True)
+    wide = {"permission_mode": "total", "allowed_tools": ["post"], "denied_tools": []}
+    (folder / ".apx" / "config.json").write_text(
+        json.dumps({"super_agent": wide, "file_delivery": {"max_mb": 99}})
+    )
+    await projects.add(here.store, str(folder))
+    here.says_yes = False
+    here.server.next(Answer(calls=[("post", {"value": 1})]), Answer("No."))
+    run = await here.runner.run(turn(project_id="work", can_ask=True))
+    assert [one.tool for one in here.asked] == ["post"]
+    assert ran == []
+    assert not run.calls[0].ok

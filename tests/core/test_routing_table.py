@@ -8,6 +8,7 @@ import pytest
 
 from core.errors import ModelUnavailable
 from core.runs.failures import classify, seconds
+from core.runs.quota import OPEN_S, OPENS_AFTER, Circuits
 from core.runs.retry import SEALED, Patience
 from core.runs.routing import LLM_ROUTING, MODEL_FALLBACK, TABLE, Action, Situation, Verdict, decide
 from core.texts import languages
@@ -98,6 +99,37 @@ def test_an_open_circuit_forbids_retries_of_the_network_only() -> None:
     assert then("server", broken=True) == ("retry", "again")
 
 
+def test_three_failures_of_the_network_in_a_row_open_the_circuit_of_their_provider_for_half_a_minute() -> (
+    None
+):
+    clock = [0.0]
+    circuits = Circuits(lambda: clock[0])
+    for _ in range(OPENS_AFTER - 1):
+        circuits.failed("dead", "network")
+    assert not circuits.is_open("dead")
+    circuits.failed("dead", "network")
+    assert circuits.is_open("dead")
+    assert not circuits.is_open("other")
+    assert circuits.opened() == {"dead": OPEN_S}
+    clock[0] = OPEN_S
+    assert not circuits.is_open("dead")
+    circuits.failed("dead", "network")  # it begins to count anew
+    assert not circuits.is_open("dead")
+
+
+@pytest.mark.parametrize("between", ["an answer", "server", "rate_limit", "overloaded"])
+def test_whatever_lies_between_failures_of_the_network_ends_their_row(between: str) -> None:
+    circuits = Circuits(lambda: 0.0)
+    for _ in range(4):
+        for _ in range(OPENS_AFTER - 1):
+            circuits.failed("shaky", "network")
+        if between == "an answer":
+            circuits.answered("shaky")
+        else:
+            circuits.failed("shaky", between)
+    assert not circuits.is_open("shaky")
+
+
 def test_pauses_grow_and_a_hint_only_lengthens_them() -> None:
     def waits(kind: str, hint: float | None, tries: int) -> list[float | None]:
         return [decide(error(kind, hint), Situation(tried=n)).wait_s for n in range(1, tries + 1)]
@@ -142,10 +174,42 @@ def test_the_catalogues_have_the_same_keys() -> None:
         (529, "Overloaded", "overloaded"),
         (524, "A timeout occurred", "server"),
         (403, "The subscription newsletter is forbidden reading", "permission"),
+        (400, "Unknown field: billing_address", "invalid"),
+        (400, "credits.title is not a field; see the billing page of the docs", "invalid"),
+        (403, "You may not read the billing settings", "permission"),
+        (429, "Slow down. See https://x.org/billing", "rate_limit"),
+        (429, "billing_hard_limit_reached", "quota"),
+        (403, "This API method requires billing to be enabled", "quota"),
+        (429, "Resource has been exhausted (e.g. check quota).", "rate_limit"),
+        (429, "{'message': 'Quota exceeded for this model', 'code': 'rate_limit_exceeded'}", "rate_limit"),
+        (429, "{'message': 'Quota exceeded', 'code': 429, 'status': 'RESOURCE_EXHAUSTED'}", "quota"),
+        *((status, "", "server") for status in (500, 502, 504, 520, 521, 522, 523, 524)),
+        (503, "", "overloaded"),
+        (408, "", "timeout"),
+        (401, "", "auth"),
+        (402, "", "quota"),
+        (403, "", "permission"),
+        (404, "", "not_found"),
+        (422, "", "invalid"),
     ],
 )
 def test_classes_of_failure(status: int, text: str, kind: str) -> None:
     assert classify(status, text) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "wait", "kind"),
+    [
+        ("You exceeded your current quota", 34, "rate_limit"),
+        ("You exceeded your current quota", 0, "rate_limit"),
+        ("You exceeded your current quota", None, "quota"),
+        ("usage limit reached, try again in 97 min", 5820, "quota"),
+        ("{'message': 'You exceeded your current quota', 'code': 'insufficient_quota'}", 20, "quota"),
+        ("Your credit balance is too low", 1, "quota"),
+    ],
+)
+def test_a_quota_that_is_over_in_a_moment_is_a_rate_limit(text: str, wait: float | None, kind: str) -> None:
+    assert classify(429, text, retry_after_s=wait) == kind
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,9 @@ async def test_the_turn_may_name_its_model_and_bad_names_are_said(here: House) -
     assert (run.status, run.error_kind) == (Status.FAILED, "invalid")
     run = await here.runner.run(turn(model="groq:x"))
     assert "apx model key groq" in run.text
+    # Nothing of it is left going on.
+    assert here.runner.active() == []
+    assert [one.status for one in await history.recent(here.store, limit=2)] == [Status.FAILED] * 2
 
 
 async def test_only_the_owner_is_given_the_channels_tools(here: House) -> None:
@@ -188,6 +191,17 @@ async def test_cancelling_a_run_gives_it_back_as_cancelled(here: House) -> None:
     assert (await history.find(here.store, run.id)).status is Status.CANCELLED
     with pytest.raises(NotFound):
         here.runner.cancel(run.id)
+
+
+async def test_stopping_before_anything_was_asked_is_a_stop_like_any_other(here: House) -> None:
+    begun = asyncio.Event()
+    here.bus.subscribe(RunStarted, lambda _: begun.set())
+    waiting = asyncio.create_task(here.runner.run(turn()))
+    await begun.wait()
+    (active,) = here.runner.active()
+    here.runner.cancel(active.id)
+    run = await waiting
+    assert (run.status, here.server.requests, here.runner.active()) == (Status.CANCELLED, [], [])
 
 
 async def test_a_cancelled_caller_is_cancelled_after_the_record(here: House) -> None:

@@ -1,6 +1,7 @@
 """What requests cost, the caps that come before them, and the sums that charts are drawn from."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -86,8 +87,29 @@ async def test_an_unknown_model_is_a_floor_and_a_local_one_is_free(here: House) 
     }
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        PAID,
+        "anthropic:claude-sonnet-4-5",  # dearer beyond a length
+        "gemini:gemini-2.5-pro",  # the same
+        "deepseek:deepseek-chat",  # other prices by the hour
+        "groq:llama-3.3-70b-versatile",
+    ],
+)
+async def test_a_model_priced_before_costs_what_the_table_says(model: str) -> None:
+    import genai_prices
+
+    target, prices = parse(model), Prices()
+    provider = {"gemini": "google"}.get(target.provider, target.provider)
+    for into, out in ((1000, 20), (0, 0), (7, 100_000), (250_000, 3), (1000, 20)):
+        usage = genai_prices.Usage(input_tokens=into, output_tokens=out)
+        table = genai_prices.calc_price(usage, model_ref=target.model, provider_id=provider).total_price
+        assert await prices.price(target, into, out) == Price(math.ceil(table * 1_000_000), True)
+
+
 async def test_what_counts_no_tokens_is_estimated_and_marked(here: House) -> None:
-    here.server.default = lambda body: Answer("x" * 4000, tokens=(0, 0))
+    here.server.default = lambda body: Answer("".join(f"{n:04}" for n in range(1000)), tokens=(0, 0))
     run = await here.runner.run(turn())
     assert run.cost_micros >= 10_000  # a thousand tokens of answer
     assert not run.priced

@@ -12,7 +12,8 @@ import pytest
 from bridge.simulator.bot_api import bot_api
 from bridge.simulator.bot_faults import conflict, failing, hang, limited
 from core.channels import telegram_people
-from core.channels.telegram import Telegram, confirm_claim, send_test, status
+from core.channels.telegram import Telegram
+from core.channels.telegram_desk import confirm_claim, send_test, status
 from core.errors import Invalid, NotConfigured, NotFound
 from core.events import ChannelState, OwnerClaimed, StrangerRefused
 from core.outbox import Button, Message
@@ -187,7 +188,6 @@ async def test_reset_begins_another_thread(tmp_path: Path) -> None:
     [
         ("/stop@otherbot", {}),
         ("/stop", {"kind": "edited_message"}),
-        ("/reset", {"date": int(time.time()) - 7200}),
     ],
 )
 async def test_a_command_that_is_not_one_does_nothing(
@@ -200,6 +200,17 @@ async def test_a_command_that_is_not_one_does_nothing(
         await one.api.say(OWNER, OWNER, text, **more)
         await one.until_states("working", "ignored")
         assert (runner.cancelled, one.api.sent) == ([], [])
+
+
+async def test_an_old_command_is_not_carried_out_and_that_is_said(tmp_path: Path) -> None:
+    runner = FakeRunner(hold=asyncio.Event())
+    async with talking(tmp_path, runner=runner) as one:
+        await one.api.say(OWNER, OWNER, "work")
+        await runner.started.wait()
+        said = await ask(one, "/reset", date=int(time.time()) - 7200)
+        assert said.startswith("/reset was written at")
+        await one.until_states("working", "ignored")
+        assert runner.cancelled == []
 
 
 async def test_forwarded_and_quoted_words_are_data(tmp_path: Path) -> None:
@@ -635,7 +646,11 @@ async def test_what_waited_while_the_app_was_off_is_one_question(tmp_path: Path)
             (turn,) = one.runner.turns
             assert turn.text == "\n".join(f"line {n}" for n in range(5))
             assert "had to wait" in turn.context_note
-            await api.until(lambda: len(api.sent) == 1)
+            await api.until(lambda: len(api.sent) == 3)
+            old, backlog, answer = (sent.text for sent in api.sent)
+            assert old.startswith("/reset was written at")
+            assert backlog.startswith("5 messages waited since")
+            assert answer == f"echo {turn.text}"
 
 
 async def test_updates_are_stored_before_the_next_are_asked_for(tmp_path: Path) -> None:

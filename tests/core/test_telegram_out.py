@@ -16,9 +16,8 @@ from bridge.simulator.bot_faults import (
     limited,
     unauthorized,
 )
-from core.channels import telegram_out
-from core.channels.telegram import send_test, status
-from core.channels.telegram_out import dimensions, is_photo
+from core.channels.telegram_desk import send_test, status
+from core.channels.telegram_files import dimensions, is_photo
 from core.channels.telegram_wire import BotError, connected, redacted
 from core.events import ChannelState
 from core.outbox import Button, Message, Receipt
@@ -235,7 +234,7 @@ async def test_a_picture_that_telegram_refuses_as_a_photo_goes_as_a_document(tmp
         assert [sent.method for sent in one.api.sent] == ["sendDocument", "sendDocument"]
 
 
-async def test_files_that_cannot_go_say_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_files_that_cannot_go_say_why(tmp_path: Path) -> None:
     async with talking(tmp_path) as one:
         big = tmp_path / "big.zip"
         with big.open("wb") as file:
@@ -252,7 +251,6 @@ async def test_files_that_cannot_go_say_why(tmp_path: Path, monkeypatch: pytest.
         kept.write_bytes(png())
         changed = await post(one, kind="photo", path=str(kept), name="a.png")
         assert "not the file that was checked" in changed.reason
-        monkeypatch.setattr(telegram_out, "FILE_BYTES", 10)
         assert one.api.sent == []
 
 

@@ -10,7 +10,9 @@ from contextlib import asynccontextmanager
 import pytest
 from PySide6.QtWidgets import QApplication
 
+from bridge.simulator.bot_api import bot_api
 from core.app import App, owned
+from core.channels.telegram import telegram
 from core.channels.telegram_people import Claim, keep_claim
 from core.paths import Home
 from core.store import Store
@@ -159,3 +161,30 @@ async def test_who_wrote_to_the_bot_becomes_the_owner_only_here(
     )
     stages[0].tray.quit_asked.emit()
     await asyncio.wait_for(task, 20)
+
+
+async def test_a_bot_that_was_connected_before_the_window_looked_is_shown_as_it_is(
+    qapp: QApplication, ready: Home, stages: list[Stage], until: Until, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with bot_api("123456:AAHdemo-token_for-tests-0123456789") as api:
+
+        @asynccontextmanager
+        async def connected(home: Home) -> AsyncIterator[App]:
+            async with App.open(home, [telegram]) as app:
+                await until(lambda: api.calls and api.calls[-1].params.get("timeout", "0") != "0")
+                yield app
+
+        monkeypatch.setattr(main, "_opened", connected)
+        channel = {"name": "main", "bot_token": api.token, "owner_user_id": 7}
+        settings = {"enabled": True, "api_base": api.base_url, "channels": [channel]}
+        ready.config.write_text(json.dumps({"port": 0, "telegram": settings}), encoding="utf-8")
+        task = asyncio.ensure_future(main.live(qapp, ready))
+        await until(lambda: stages and stages[0].chat.why == "")
+        screen = stages[0].window._screens["settings"]
+        assert isinstance(screen, SettingsScreen)
+        screen.open("telegram")
+        page = screen.built["telegram"]
+        assert isinstance(page, TelegramPage)
+        await until(lambda: page.state.text() == "conectado")
+        stages[0].tray.quit_asked.emit()
+        await asyncio.wait_for(task, 20)

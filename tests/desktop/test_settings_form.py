@@ -242,3 +242,30 @@ async def test_nobody_owns_the_bot_until_the_person_here_says_so(
     page.no.click()
     await until(lambda: decided == [(7, False)])
     assert not page.claim_card.isVisible()
+
+
+async def test_the_bots_state_is_shown_with_who_else_has_it_and_what_to_do(
+    config: Config, change: Any, words: Words, qtbot: QtBot
+) -> None:
+    async def nothing(*_: object) -> str:
+        return ""
+
+    await config.set(
+        {"telegram.enabled": True, "telegram.channels": [{"name": "default", "bot_token": "vault:t"}]}
+    )
+    page = TelegramPage(
+        words, now=lambda: config.now, change=change, keep=nothing, decide=nothing, attempt=nothing
+    )
+    qtbot.addWidget(page)
+    page.show()
+    assert (page.state.text(), page.why.isVisible()) == (words("settings.telegram.state.starting"), False)
+    tones = {"online": "accent", "offline": "warn", "conflict": "danger", "failed": "danger"}
+    for state, tone in tones.items():
+        page.tell(state, "" if state == "online" else f"Process 7 has it. <b>Stop</b> {state}.")
+        assert page.state.text() == words(f"settings.telegram.state.{state}")
+        assert page.state.property("chip") == tone
+        assert page.why.isVisible() is (state != "online")
+    assert page.why.text() == "Process 7 has it. <b>Stop</b> failed."
+    await config.set({"telegram.enabled": False})
+    page.refresh()
+    assert (page.state.text(), page.why.isVisible()) == (words("settings.telegram.state.off"), False)

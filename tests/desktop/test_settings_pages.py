@@ -15,7 +15,7 @@ from desktop import slots, spent, steps
 from desktop.settings.accounts import Accounts
 from desktop.settings.chart import Bars, keys, top
 from desktop.settings.permissions import PermissionsPage
-from desktop.settings.routing import Route, StandIns
+from desktop.settings.routing import Route, StandIns, Weighed
 from desktop.settings.spending import SpendingPage
 from desktop.settings.whatsapp import WhatsAppPage
 from desktop.spent import Slice
@@ -134,6 +134,35 @@ async def test_stand_ins_are_ordered_and_refused_in_words(
     editor.add.click()
     await until(lambda: "nothing" in lists.general.said.text())
     assert app.config.now.llm_routing.fallback == ("b:two", "a:one")
+
+
+async def test_who_weighs_a_question_is_set_row_by_row_and_told(
+    app: App, change: Any, words: Words, qtbot: QtBot, until: Until
+) -> None:
+    await app.config.set({"super_agent.enabled": True, "super_agent.model": "openai:gpt-4o"})
+    page = Weighed(words, ("openai:",), now=lambda: app.config.now, change=change)
+    qtbot.addWidget(page)
+    assert [name for name, row in page.rows.items() if not row.isHidden()] == ["enabled"]
+    page.rows["enabled"].editor.click()
+    await until(lambda: app.config.now.llm_routing.classifier.enabled)
+    page.refresh()
+    assert not any(row.isHidden() for row in page.rows.values())
+    route = Route(words, lambda: app.runner.router.explained("en"))
+    qtbot.addWidget(route)
+
+    def told() -> str:
+        return " | ".join(route._weighed(route.told["classifier"]))
+
+    await route.look()
+    assert "no level has a model of its own" in told()
+    for name, model in (("high", "xai:grok-4"), ("model", "groq:tiny")):
+        editor: Any = page.rows[name].editor
+        editor.setEditText(model)
+        editor.lineEdit().editingFinished.emit()
+        await until(lambda n=name, m=model: getattr(app.config.now.llm_routing.classifier, n) == m)
+    await route.look()
+    assert "weighed by groq:tiny. | Easy: no model of its own" in told()
+    assert "Hard: xai:grok-4" in told()
 
 
 async def test_the_route_says_who_stands_in_and_who_does_not(

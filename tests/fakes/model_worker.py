@@ -22,9 +22,12 @@ def send(message: dict[str, Any]) -> None:
 
 
 def complete(ask: dict[str, Any]) -> None:
-    body = {name: ask[name] for name in ("model", "messages", "tools", "max_tokens") if ask.get(name)}
+    if embeds := ask["op"] == "embed":
+        body = {"model": ask["model"], "input": ask["texts"]}
+    else:
+        body = {name: ask[name] for name in ("model", "messages", "tools", "max_tokens") if ask.get(name)}
     request = urllib.request.Request(
-        f"{ask['base_url']}/chat/completions",
+        f"{ask['base_url']}/{'embeddings' if embeds else 'chat/completions'}",
         json.dumps(body).encode(),
         {"Content-Type": "application/json", "Authorization": f"Bearer {ask['api_key']}"},
     )
@@ -39,6 +42,12 @@ def complete(ask: dict[str, Any]) -> None:
         return
     except OSError as error:
         send({**failed, "kind": classify(None, str(error), connection=True), "detail": "lost"})
+        return
+    if embeds:
+        rows = sorted(whole["data"], key=lambda one: one["index"])
+        vectors = [one["embedding"] for one in rows]
+        tokens = whole["usage"]["prompt_tokens"]
+        send({"event": "done", "id": ask["id"], "vectors": vectors, "tokens_in": tokens})
         return
     message, usage = whole["choices"][0]["message"], whole["usage"]
     text = message.get("content") or ""
@@ -65,7 +74,7 @@ def main() -> None:
     send({"event": "ready"})
     for line in sys.stdin:
         message = json.loads(line)
-        if message["op"] == "complete":
+        if message["op"] in {"complete", "embed"}:
             threading.Thread(target=complete, args=(message,), daemon=True).start()
 
 

@@ -23,6 +23,7 @@ _STATUS = {
     "quota": (429, "You exceeded your current quota, please check your plan and billing details."),
     "concurrency": (429, "concurrency_limit_exceeded: too many requests at once."),
     "quota_minute": (429, "Quota exceeded for metric requests, limit: 10 per minute."),
+    "passing_quota": (429, "You exceeded your current quota. Please retry later."),
     "server": (500, "The server had an error."),
     "overloaded": (503, "The engine is currently overloaded."),
 }
@@ -36,6 +37,7 @@ class Answer:
     calls: Sequence[tuple[str, Any]] = ()
     fault: str = ""
     retry_after: float | None = None
+    code: Any = None  # of a fault; some providers write a number
     finish: str = ""
     tokens: tuple[int, int] = (11, 7)
     plain: bool = False  # answers plain JSON even when a stream was asked for
@@ -67,6 +69,10 @@ class OpenAIServer:
     prefix: str = "/v1"
     default: Callable[[dict[str, Any]], Answer] = lambda body: Answer("ready")
     requests: list[Seen] = field(default_factory=list)
+    # The vectors of texts, and what becomes of a request for them; those are remembered apart.
+    meaning: Callable[[str], Sequence[float]] = lambda text: [1.0, float(len(text)), -1.0]
+    embeds: Callable[[dict[str, Any]], Answer] = lambda body: Answer()
+    embedded: list[Seen] = field(default_factory=list)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     left: asyncio.Event = field(default_factory=asyncio.Event)  # somebody gave up on a hanging request
     _answers: deque[Answer] = field(default_factory=deque)
@@ -124,6 +130,13 @@ class OpenAIServer:
         path = first.split(" ")[1]
         headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in lines if line)}
         body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))) or "{}")
+        if path == f"{self.prefix}/embeddings":
+            self.embedded.append(Seen(path, headers, body))
+            answer = self.embeds(body)
+            if answer.fault:
+                return await self._answer(reader, writer, answer, headers, body)
+            await self._send(writer, 200, "application/json", json.dumps(self._vectors(body)).encode())
+            return True
         if path != f"{self.prefix}/chat/completions":
             await self._send(writer, 404, "text/html", b"<h1>Not Found</h1>")
             return True
@@ -131,6 +144,15 @@ class OpenAIServer:
         answer = self._answers.popleft() if self._answers else self.default(body)
         self.arrived.set()
         return await self._answer(reader, writer, answer, headers, body)
+
+    def _vectors(self, body: dict[str, Any]) -> dict[str, Any]:
+        texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+        data = [
+            {"object": "embedding", "index": n, "embedding": list(self.meaning(text))}
+            for n, text in enumerate(texts)
+        ]
+        usage = {"prompt_tokens": 3 * len(texts), "total_tokens": 3 * len(texts)}
+        return {"object": "list", "model": body["model"], "data": data[::-1], "usage": usage}
 
     async def _answer(
         self,
@@ -152,7 +174,7 @@ class OpenAIServer:
         if answer.fault in _STATUS:
             status, words = _STATUS[answer.fault]
             key = headers.get("authorization", "").removeprefix("Bearer ")
-            error = {"error": {"message": words.format(key=key), "type": answer.fault, "code": None}}
+            error = {"error": {"message": words.format(key=key), "type": answer.fault, "code": answer.code}}
             if answer.fault == "quota":
                 error["error"]["code"] = "insufficient_quota"
             more = {} if answer.retry_after is None else {"Retry-After": f"{answer.retry_after:g}"}
