@@ -48,6 +48,7 @@ async def here(tmp_path: Path) -> AsyncIterator[House]:
             identity=built.identity,
             tools=built.tools,
             runner=built.runner,
+            outbox=built.outbox,
         )
         built.services[Handover] = handover
         async with handover.open():
