@@ -22,6 +22,7 @@ from core.app import App, Part
 from core.channels.approvals import approvals
 from core.channels.rooms import speaking
 from core.channels.telegram import Telegram, telegram
+from core.runs.titles import titles
 from core.tools.agents import agents, agents_once
 from core.tools.computer import computer
 from core.tools.knowledge import knowledge
@@ -74,7 +75,7 @@ async def _reached(app: App) -> AsyncIterator[Questions]:
 
 def parts() -> Sequence[Part]:
     """All of them, for the daemon and the window."""
-    return (watchdog, telegram, approvals, computer, knowledge, mcp, phone, agents, speaking, serve)
+    return (watchdog, telegram, approvals, computer, knowledge, mcp, phone, agents, speaking, titles, serve)
 
 
 def tools() -> Sequence[Part]:

@@ -283,6 +283,14 @@ class ThreadCompacted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadTitled(Event):
+    """A conversation is called something, or something else than before."""
+
+    thread: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequested(Event):
     approval_id: str
     tool: str

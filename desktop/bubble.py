@@ -5,10 +5,11 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent, QPainterPath, QRegion
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop import compositing, pieces, theme
+from desktop.at_work import Workers
 from desktop.chat import Chat
+from desktop.files import Save
 from desktop.questions import Questions
 from desktop.rail import Portrait
-from desktop.rows import Save
 from desktop.talk import Talk
 from desktop.words import Words
 
@@ -19,7 +20,9 @@ class Bubble(QWidget):
     window_wanted = Signal()
     SIZE = QSize(360, 480)
 
-    def __init__(self, chat: Chat, questions: Questions, words: Words, save: Save) -> None:
+    def __init__(
+        self, chat: Chat, questions: Questions, words: Words, save: Save, *, workers: Workers | None = None
+    ) -> None:
         kind = Qt.WindowType
         super().__init__(None, kind.Tool | kind.FramelessWindowHint | kind.WindowStaysOnTopHint)
         self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
@@ -42,7 +45,7 @@ class Bubble(QWidget):
         line.addWidget(self.name, 1)
         line.addWidget(self.open)
         line.addWidget(self.shut)
-        self.talk = Talk(chat, questions, words, save, small=True)
+        self.talk = Talk(chat, questions, words, save, workers=workers, small=True)
         column = QVBoxLayout(frame)
         column.setContentsMargins(1, 1, 1, 1)
         column.setSpacing(0)

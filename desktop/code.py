@@ -11,7 +11,7 @@ from PySide6.QtGui import (
     QTextCharFormat,
     QTextDocument,
 )
-from PySide6.QtWidgets import QPlainTextEdit
+from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy
 
 from desktop import theme
 
@@ -45,6 +45,8 @@ class Code(QPlainTextEdit):
         self.setWordWrapMode(self.wordWrapMode().WrapAtWordBoundaryOrAnywhere)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTabChangesFocus(True)
+        # As tall as its text: it must not make what it stands in grow.
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.document().setDocumentMargin(0)
         self._mark = _Hidden(self.document())
 

@@ -11,8 +11,10 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
 from desktop import pieces
+from desktop.drawn import Deeds, row_for
+from desktop.files import Save
 from desktop.messages import Entry, Messages
-from desktop.rows import Row, Save, row_for
+from desktop.rows import Row
 from desktop.words import Words
 
 PAGE = 24
@@ -32,10 +34,12 @@ class Conversation(QScrollArea):
         *,
         save: Save,
         again: Callable[[Entry], object],
+        answer: Callable[[Entry, str], object] | None = None,
         margin: int = 24,
     ) -> None:
         super().__init__()
-        self._messages, self._words, self._save, self._again = messages, words, save, again
+        self._messages, self._words = messages, words
+        self._deeds = Deeds(save, again, answer) if answer else Deeds(save, again)
         self.first = self.last = 0
         self._at_end = True
         self._sliding = False
@@ -111,7 +115,7 @@ class Conversation(QScrollArea):
         self._sliding = False
 
     def _add(self, where: int, place: int) -> None:
-        row = row_for(self._messages.entries[place], self._words, self._save, self._again)
+        row = row_for(self._messages.entries[place], self._words, self._deeds)
         self.column.insertWidget(where, row)
         row.show()  # a layout gives no room to what is not shown yet
 

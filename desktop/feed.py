@@ -26,6 +26,8 @@ class Feed(QObject):
     questions_changed = Signal()
     rooms_changed = Signal()
     tasks_changed = Signal()
+    job_changed = Signal(object)
+    titled = Signal(object)
     memory_changed = Signal()
     phone_changed = Signal(object)
     channel_changed = Signal(object)
@@ -68,6 +70,7 @@ class Feed(QObject):
             events.ApprovalRequested: lambda _: self.questions_changed.emit(),
             events.ApprovalDecided: lambda _: self.questions_changed.emit(),
         }
+        self._signals |= {events.BackgroundJob: self.job_changed.emit, events.ThreadTitled: self.titled.emit}
         for kind in (events.RoomChanged, events.RoomAsked, events.SpeakerEnded, events.RoomSettled):
             self._signals[kind] = lambda _: self.rooms_changed.emit()
         self._signals[events.TaskChanged] = lambda _: self.tasks_changed.emit()

@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+if TYPE_CHECKING:  # the window is painted before the core's modules are read
+    from core.runs.turn import Asked
 
 ENTRY = int(Qt.ItemDataRole.UserRole)
 Index = QModelIndex | QPersistentModelIndex
@@ -22,18 +25,45 @@ class Kind(StrEnum):
     FILE = "file"
     NOTE = "note"
     ERROR = "error"
+    QUESTIONS = "questions"
+    HANDOVER = "handover"
     SPEAKER = "speaker"  # who says what follows: the text is the name, the result the face
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that came with an answer; `path` is the copy that was checked, empty when it is gone."""
+    """A file that came with an answer or a question; `path` is the copy that was checked, empty when it is gone."""
 
     name: str
     kind: str
     size: int
     path: Path | None = None
     caption: str = ""
+    media_id: str = ""
+    mime: str = ""
+
+
+@dataclass(slots=True)
+class Asking:
+    """A card of questions, with what is chosen and written so far.
+
+    `answer` is None while it waits, and empty when the conversation went on without one.
+    """
+
+    questions: "tuple[Asked, ...]"
+    answer: str | None = None
+    picked: dict[int, list[str]] = field(default_factory=dict)
+    written: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Handed:
+    """Work that was handed to an agent; `ended` is how it ended in the background, empty while it goes on."""
+
+    who: str
+    state: str = ""  # waiting, waited, background, already, refused, failed
+    job_id: str = ""
+    ended: str = ""
 
 
 @dataclass(slots=True)
@@ -51,6 +81,9 @@ class Entry:
     ok: bool | None = None
     seconds: float = 0.0
     file: File | None = None
+    files: tuple[File, ...] = ()  # that went with the owner's words
+    asking: Asking | None = None
+    handed: Handed | None = None
     action: str = ""  # what the button of a failure does: again, or a page of the settings
 
 

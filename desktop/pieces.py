@@ -181,6 +181,14 @@ class Elided(QLabel):
         self.setToolTip(self._whole if shown != self._whole else "")
 
 
+def short(label: Elided, most: int) -> Elided:
+    """As wide as its words and never wider than that: a name beside something that takes the rest of the room."""
+    label.ensurePolished()
+    label.setFixedWidth(min(most, label.sizeHint().width()))
+    label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+    return label
+
+
 class Masked(QLabel):
     """Text whose codes are dots until the pointer rests on it, or the keyboard reaches it."""
 

@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.paths import Home
-from desktop.messages import Entry, File, Kind
 from desktop.questions import Question
 
 if TYPE_CHECKING:
     from core.store import Store
-
-_KINDS = {"user": Kind.OWNER, "assistant": Kind.AGENT, "note": Kind.NOTE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,61 +83,6 @@ class Step:
     name: str
     detail: Mapping[str, Any]
     ms: int
-
-
-async def history(store: "Store", home: Home, thread: str) -> list[Entry]:
-    """The whole conversation of a thread, with the tools and files of its runs where they happened."""
-    rows = await store.all(
-        "select role, text, run_id, at, meta from messages where thread = ? order by id", thread
-    )
-    tools: dict[str, list[Entry]] = {}
-    for row in await store.all(
-        "select s.run_id, s.at, s.body from run_steps s join runs r on r.id = s.run_id"
-        " where s.kind = 'tool' and r.thread = ? order by s.id",
-        thread,
-    ):
-        tools.setdefault(row["run_id"], []).append(_tool(row["body"], row["at"], row["run_id"]))
-    files: dict[str, list[Entry]] = {}
-    for row in await store.all(
-        "select m.* from media m join runs r on r.id = m.run_id"
-        " where m.direction = 'out' and r.thread = ? order by m.id",
-        thread,
-    ):
-        file = File(row["name"], row["kind"], row["size"], home.root / row["path"])
-        entry = Entry(Kind.FILE, row["name"], row["created_at"], row["run_id"], file=file)
-        files.setdefault(row["run_id"], []).append(entry)
-    entries: list[Entry] = []
-    asked = ""
-    for row in rows:
-        kind = _KINDS[row["role"]]
-        run_id = row["run_id"] or ""
-        if kind is not Kind.OWNER:
-            entries += tools.pop(run_id, [])
-        if kind is Kind.OWNER:
-            asked = row["text"]
-        failed = kind is Kind.NOTE and json.loads(row["meta"]).get("status") == "failed"
-        entry = Entry(Kind.ERROR if failed else kind, row["text"], row["at"], run_id)
-        if failed:
-            entry.result, entry.action = asked, "again"
-        entries.append(entry)
-        if kind is Kind.AGENT:
-            entries += files.pop(run_id, [])
-    return entries
-
-
-def _tool(body: str, at: str, run_id: str) -> Entry:
-    told = json.loads(body)
-    return Entry(
-        Kind.TOOL,
-        str(told.get("tool", "")),
-        at,
-        run_id,
-        call_id=str(told.get("id", "")),
-        args=told.get("args") or {},
-        result=str(told.get("result", "")),
-        ok=bool(told.get("ok", True)),
-        seconds=float(told.get("seconds") or 0.0),
-    )
 
 
 async def media_path(store: "Store", home: Home, media_id: str) -> Path | None:

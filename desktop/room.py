@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Protocol
 from PySide6.QtCore import Signal
 
 from core.errors import ApxError
-from desktop.chat import Chat, FindFile
+from desktop.chat import Chat
 from desktop.feed import Feed
-from desktop.messages import Entry, Kind
+from desktop.messages import Entry, File, Kind
+from desktop.slots import slot
 from desktop.speaker import heading
+from desktop.telling import FindFile
 from desktop.words import Words
 
 if TYPE_CHECKING:
     from core import events
+    from core.runs.pictures import Picture
 
 
 class Person(Protocol):
@@ -68,6 +71,7 @@ class RoomChat(Chat):
 
     def __init__(self, words: Words, feed: Feed) -> None:
         super().__init__(words, feed)
+        self._telling.thread_name = ""  # the speakers are announced
         self.room_id = ""
         self._answering = self._asking = False
         self._reading = self._stale_read = False
@@ -84,7 +88,7 @@ class RoomChat(Chat):
     ) -> None:
         """The core is there."""
         self._read, self._say, self._stop, self._talk = read, say, stop, talk
-        self._find, self.why = find, ""
+        self._telling.find, self.why = find, ""
 
     @property
     def working(self) -> bool:
@@ -106,19 +110,19 @@ class RoomChat(Chat):
                     break
         finally:
             self._reading = False
-        self._runs.clear()
-        self._calls.clear()
+        self._telling.forget()
         talk = self._talk(wanted) if wanted else None
         self._answering, self._heading = talk is not None, None
         if talk is not None and talk.speaker is not None:
             self._heading = heading(talk.speaker.name, talk.speaker.icon, run_id=talk.run_id, speaking=True)
-            self._runs[talk.run_id] = []
+            self._telling.follow(talk.run_id)
             entries.append(self._heading)
         self.messages.load(entries)
         self.changed.emit()
 
-    def send(self, text: str) -> None:
-        self._begin(text.strip(), again=False)
+    def send(self, text: str, pictures: "Sequence[Picture]" = (), files: Sequence[File] = ()) -> bool:
+        """Say a line; whether it was taken. A room is shown no pictures."""
+        return self._begin(text.strip(), again=False)
 
     def again(self, entry: Entry) -> None:
         """Have the last line of the room answered once more."""
@@ -130,12 +134,13 @@ class RoomChat(Chat):
         if self.room_id:
             self._stop(self.room_id)
 
-    def _begin(self, text: str, *, again: bool) -> None:
+    def _begin(self, text: str, *, again: bool) -> bool:
         if self.working or self.why or not self.room_id or not (text or again):
-            return
+            return False
         self._asking = True
         self._task = asyncio.ensure_future(self._said_to(self.room_id, text, again=again))
         self.changed.emit()
+        return True
 
     async def _said_to(self, room_id: str, text: str, *, again: bool) -> None:
         try:
@@ -166,7 +171,7 @@ class RoomChat(Chat):
             case events.SpeakerStarted():
                 self._heading = heading(event.name, event.icon, run_id=event.run_id or "", speaking=True)
                 self.messages.add(self._heading)
-                self._runs[event.run_id or ""] = []
+                self._telling.follow(event.run_id or "")
             case events.SpeakerEnded():
                 self._ended(event)
             case events.RoomSettled():
@@ -174,29 +179,25 @@ class RoomChat(Chat):
                 if event.note:
                     self.note(event.note)
             case events.RoomChanged(what="cut"):
-                task = asyncio.ensure_future(self.show_room(self.room_id))
-                self._fetching.add(task)
-                task.add_done_callback(self._fetching.discard)
+                self._shown_again()
             case _:
                 return
         self.changed.emit()
 
+    @slot()
+    async def _shown_again(self) -> None:
+        await self.show_room(self.room_id)
+
     def _ended(self, event: "events.SpeakerEnded") -> None:
-        self._settle()
+        self._telling.settle()
         if self._heading is not None:
             self._heading.streaming = False
             self.messages.touch(self._heading)
         if event.status in {"completed", "budget_exceeded"}:
-            self._finish(event.run_id or "", event.text)
+            self._telling.finish(event.run_id or "", event.text)
         elif event.status == "cancelled":
             self.note(self._words("chat.stopped"))
         else:
             why = event.text or self._words("chat.failed")
             self.messages.add(Entry(Kind.ERROR, why, run_id=event.run_id or "", action="again"))
-        self._runs.pop(event.run_id or "", None)
-
-    def _started(self, event: "events.RunStarted") -> None:
-        """A speaker has been announced before its run begins."""
-
-    def _closed(self, event: "events.RunClosed") -> None:
-        """How a speaker's run ended is told with the speaker."""
+        self._telling.leave(event.run_id or "")

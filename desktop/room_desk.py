@@ -9,13 +9,13 @@ from core.channels.rooms import Rooms
 from core.errors import Unavailable
 from core.projects import DEFAULT
 from core.rooms import Member, Room
-from desktop import records
+from desktop import past, records
 from desktop.feed import Feed
+from desktop.files import Save
 from desktop.messages import Entry
 from desktop.questions import Questions
 from desktop.room import Person, with_speakers
 from desktop.rooms import Desk, RoomsScreen
-from desktop.rows import Save
 from desktop.words import Words
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def rooms_screen(app: "App", words: Words, feed: Feed, questions: Questions, sav
     async def read(room_id: str) -> Sequence[Entry]:
         room = await service().find(room_id)
         who = {line.run_id: (line.name, line.icon) for line in await service().lines(room) if line.run_id}
-        return with_speakers(await records.history(app.store, app.home, room.thread), who)
+        return with_speakers(await past.history(app.store, app.home, room.thread), who)
 
     async def say(room_id: str, text: str, again: bool) -> Exchange:
         return await service().say(await service().find(room_id), text, can_ask=True, again=again)

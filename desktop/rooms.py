@@ -9,17 +9,17 @@ from PySide6.QtWidgets import QHBoxLayout, QMessageBox, QStackedWidget, QVBoxLay
 
 from core.errors import ApxError
 from desktop import pieces
-from desktop.chat import FindFile
 from desktop.feed import Feed
+from desktop.files import Save
 from desktop.following import WIDE, Following
 from desktop.mentions import Mentions
 from desktop.pieces import Notice, scrolled
 from desktop.questions import Questions
 from desktop.room import Person, Read, RoomChat, Say, Speaking
 from desktop.room_parts import Members, NewRoom, Room, RoomCard
-from desktop.rows import Save
 from desktop.slots import slot
 from desktop.talk import Talk
+from desktop.telling import FindFile
 from desktop.words import Words
 
 
@@ -71,7 +71,7 @@ class RoomsScreen(Following):
         self.wrong = pieces.label(role="error", wrap=True)
         self.wrong.setContentsMargins(24, 0, 24, 0)
         self.wrong.hide()
-        self.talk = RoomTalk(self.chat, questions, words, save)
+        self.talk = RoomTalk(self.chat, questions, words, save, pictures=False)
         self.mentions = Mentions(self.talk.composer.lines, self.talk)
         self.members.mentioned.connect(self.mentions.mention)
         self.chat.refused.connect(self._give_back)

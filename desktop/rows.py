@@ -6,9 +6,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QSize, Qt, QUrl
 from PySide6.QtGui import (
     QDesktopServices,
-    QImageReader,
     QKeySequence,
-    QPixmap,
     QResizeEvent,
     QTextOption,
     QWheelEvent,
@@ -26,14 +24,12 @@ from PySide6.QtWidgets import (
 )
 
 from desktop import pieces, theme
-from desktop.messages import Entry, File, Kind
+from desktop.messages import Entry
 from desktop.words import Words
 
 TEXT_WIDTH = 720
 OWN_WIDTH = 560
 MOST_SHOWN = 20_000
-
-Save = Callable[[File], object]
 
 
 class Prose(QTextBrowser):
@@ -140,17 +136,44 @@ class Row(QWidget):
         menu.popup(self.mapToGlobal(point))  # type: ignore[call-overload]
 
 
+class Told(QLabel):
+    """The owner's words: as wide as their longest line where there is room, and never the reason for more of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._widest = 0
+
+    def setText(self, text: str) -> None:
+        super().setText(text)
+        metrics = self.fontMetrics()
+        self._widest = max((metrics.horizontalAdvance(one) for one in text[:2000].split("\n")), default=0)
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        width = max(16, min(self._widest + 4, self.maximumWidth()))
+        return QSize(width, self.heightForWidth(width))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(16, self.fontMetrics().height())
+
+
 class OwnerRow(Row):
     """The owner's words, right, on the soft accent."""
 
     def build(self) -> None:
-        self.text = pieces.label(wrap=True)
-        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.text = Told()
         balloon = QFrame()
         balloon.setProperty("own", True)
         inside = QHBoxLayout(balloon)
         inside.setContentsMargins(14, 9, 14, 9)
         inside.addWidget(self.text)
+        self.place(balloon)
+
+    def place(self, balloon: QFrame) -> None:
+        """Put the words where they belong; nothing else is in the row."""
         line = QHBoxLayout(self)
         line.setContentsMargins(0, 4, 0, 8)
         line.addStretch(1)
@@ -159,20 +182,10 @@ class OwnerRow(Row):
     def show_entry(self) -> None:
         text = self.entry.text
         self.text.setText(text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + "…")
-        metrics = self.text.fontMetrics()
-        self._widest = max((metrics.horizontalAdvance(one) for one in text[:2000].split("\n")), default=0)
-        self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        # A wrapping label would otherwise be narrower than one line of it needs.
-        room = min(OWN_WIDTH, int(self.width() * 0.86))
-        width = max(16, min(self._widest + 4, room))
-        if width != self.text.width():
-            self.text.setFixedWidth(width)
+        self.text.setMaximumWidth(max(16, min(OWN_WIDTH, int(self.width() * 0.86))))
 
 
 class AgentRow(Row):
@@ -232,76 +245,6 @@ class ToolRow(Row):
         self.details.setVisible(self.details.isHidden())
 
 
-class FileRow(Row):
-    """A file as a card: what it is, a look at it, and Save as."""
-
-    def __init__(self, entry: Entry, words: Words, save: Save) -> None:
-        self._save = save
-        super().__init__(entry, words)
-
-    def build(self) -> None:
-        card = pieces.Card(pad=10)
-        card.setMaximumWidth(400)
-        card.setMinimumWidth(240)
-        self.picture = QLabel()
-        self.picture.setFixedSize(44, 64)
-        self.picture.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.picture.setProperty("thumb", True)
-        self.title = pieces.Elided(role="strong")
-        self.facts = pieces.Elided(role="small")
-        self.caption = pieces.label(wrap=True)
-        self.button = pieces.button("", "save", self._pressed)
-        middle = QVBoxLayout()
-        middle.setSpacing(2)
-        middle.addStretch()
-        middle.addWidget(self.title)
-        middle.addWidget(self.facts)
-        middle.addStretch()
-        line = QHBoxLayout()
-        line.setSpacing(12)
-        line.addWidget(self.picture)
-        line.addLayout(middle, 1)
-        line.addWidget(self.button)
-        card.column.addLayout(line)
-        card.column.addWidget(self.caption)
-        outside = QHBoxLayout(self)
-        outside.setContentsMargins(0, 4, 0, 10)
-        outside.addWidget(card, 1)
-        outside.addStretch(0)
-
-    def show_entry(self) -> None:
-        file, said = self.entry.file, self.words
-        if file is None:
-            return
-        self.title.say(file.name)
-        self.facts.say(f"{said(f'file.kind.{file.kind}')} · {size_text(file.size)}")
-        self.caption.setText(file.caption)
-        self.caption.setVisible(bool(file.caption))
-        gone = file.path is None or not file.path.exists()
-        self.button.setText(said("file.gone") if gone else said("file.save"))
-        self.button.setEnabled(not gone)
-        pieces.name(self.button, said("file.save.name", name=file.name))
-        self.picture.setPixmap(self._look(file))
-
-    def _pressed(self) -> None:
-        if self.entry.file is not None:
-            self._save(self.entry.file)
-
-    def _look(self, file: File) -> QPixmap:
-        if file.kind == "image" and file.path is not None and file.path.exists():
-            reader = QImageReader(str(file.path))
-            reader.setAutoTransform(True)
-            ratio = self.devicePixelRatioF()
-            whole = reader.size()
-            if whole.isValid():
-                reader.setScaledSize(whole.scaled(QSize(44, 64) * ratio, Qt.AspectRatioMode.KeepAspectRatio))
-            picture = QPixmap.fromImage(reader.read())
-            if not picture.isNull():
-                picture.setDevicePixelRatio(ratio)
-                return picture
-        return theme.icon("image" if file.kind == "image" else "file", "muted").pixmap(QSize(24, 24))
-
-
 class NoteRow(Row):
     """A quiet remark of the app itself."""
 
@@ -344,26 +287,3 @@ class ErrorRow(Row):
         self.button.setText(self.words("error.again" if action == "again" else "error.settings"))
         theme.current().dress(self.button, "refresh" if action == "again" else "settings")
         self.button.setVisible(bool(action))
-
-
-def size_text(size: int) -> str:
-    """A size as people say it."""
-    if size < 1000:
-        return f"{size} B"
-    if size < 1_000_000:
-        return f"{size / 1000:.0f} KB"
-    return f"{size / 1_000_000:.1f} MB"
-
-
-def row_for(entry: Entry, words: Words, save: Save, again: Callable[[Entry], object]) -> Row:
-    """The widget of an entry."""
-    if entry.kind is Kind.FILE:
-        return FileRow(entry, words, save)
-    if entry.kind is Kind.ERROR:
-        return ErrorRow(entry, words, again)
-    if entry.kind is Kind.SPEAKER:
-        from desktop.speaker import SpeakerRow  # only in rooms
-
-        return SpeakerRow(entry, words)
-    plain = {Kind.OWNER: OwnerRow, Kind.AGENT: AgentRow, Kind.TOOL: ToolRow, Kind.NOTE: NoteRow}
-    return plain[entry.kind](entry, words)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 
 from core.paths import Home
 from desktop import blobs, theme
+from desktop.at_work import Workers
 from desktop.chat import Chat
 from desktop.feed import Feed
 from desktop.look import Look
@@ -17,6 +18,7 @@ from desktop.messages import File
 from desktop.questions import Questions
 from desktop.talk import ChatScreen
 from desktop.theme import Mode
+from desktop.threads import Conversations
 from desktop.window import Window
 from desktop.words import Words
 
@@ -41,8 +43,17 @@ class Stage(QObject):
         self.feed = Feed(self)
         self.questions = Questions(self)
         self.chat = Chat(self.words, self.feed, self)
+        self.workers = Workers(self)
+        self.conversations = Conversations(self)
         self.window = Window(self.words, home, self.can_hide)
-        self.talk = ChatScreen(self.chat, self.questions, self.words, self.save)
+        self.talk = ChatScreen(
+            self.chat,
+            self.questions,
+            self.words,
+            self.save,
+            workers=self.workers,
+            conversations=self.conversations,
+        )
         self.window.put("chat", self.talk)
         self.window.closing.connect(lambda: leave())
         self.window.searched.connect(self.talk.open_search)
@@ -74,6 +85,7 @@ class Stage(QObject):
         self.mascot.menu_requested.connect(self._menu)
         self.feed.questions_changed.connect(self.questions.refresh)
         self.questions.changed.connect(self._waits)
+        self.chat.asked.connect(self._waits)
         self.face.changed.connect(self._feel)
         self.words.changed.connect(self._speak)
         self.introduce(look.name, look.icon)
@@ -90,7 +102,7 @@ class Stage(QObject):
         if self._bubble is None:
             from desktop.bubble import Bubble
 
-            self._bubble = Bubble(self.chat, self.questions, self.words, self.save)
+            self._bubble = Bubble(self.chat, self.questions, self.words, self.save, workers=self.workers)
             self._bubble.window_wanted.connect(self.window.bring)
             self._bubble.talk.settings_wanted.connect(lambda _: self.show_settings())
             self._bubble.introduce(self._name, self._icon)
@@ -203,9 +215,11 @@ class Stage(QObject):
 
     def _waits(self) -> None:
         waiting = self.questions.open
-        self.face.know(waiting=frozenset(question.id for question in waiting))
+        card = self.chat.waiting
+        cards = {card.run_id} if card is not None and not self.chat.why else set()
+        self.face.know(waiting=frozenset(question.id for question in waiting) | cards)
         asked = sum(question.kind == "permission" for question in waiting)
-        self.window.rail.wait("chat", asked)
+        self.window.rail.wait("chat", asked + len(cards))
         self.window.rail.wait("rounds", len(waiting) - asked)
 
     def _menu(self, point: QPoint) -> None:

@@ -23,6 +23,7 @@ SCREENS = (
     ("phone", "phone"),
     ("tasks", "tasks"),
     ("activity", "activity"),
+    ("jobs", "agents"),
     ("memory", "memory"),
     ("settings", "settings"),
 )

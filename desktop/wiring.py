@@ -11,14 +11,23 @@ from core import alerts
 from core.channels import telegram_desk
 from core.channels.telegram_people import claim_of
 from core.errors import Refused
-from core.events import ChannelState, ConfigChanged, ConfigRejected, IdentityChanged, OwnerClaimed, PhoneState
+from core.events import (
+    ChannelState,
+    ConfigChanged,
+    ConfigRejected,
+    IdentityChanged,
+    OwnerClaimed,
+    PhoneState,
+    RunClosed,
+    RunStarted,
+)
 from core.runs import ledger
 from core.runs.approvals import Approvals
 from core.runs.history import transcript
 from core.runs.manifest import manifest
+from core.runs.selection import UNATTENDED
 from desktop import approvals, kept, ran, records, room_desk, steps
 from desktop.activity import Activity
-from desktop.chat import THREAD
 from desktop.phone import TONES, Known, PhoneScreen
 from desktop.questions import Question
 from desktop.rounds import Rounds
@@ -27,6 +36,7 @@ from desktop.settings.telegram import Claim, TelegramPage
 from desktop.slots import settle, slot
 from desktop.stage import Stage
 from desktop.watching import WatchCard
+from desktop.working import Talks, Team
 
 if TYPE_CHECKING:
     from core.app import App
@@ -69,8 +79,9 @@ class Desk:
         self._introduce()
         self._listening()
         self._show_model()
-        history = await records.history(app.store, app.home, THREAD)
-        stage.chat.open(app.runner.run, self.find, history)
+        await self.talks.open()
+        stage.workers.serve(self.team.at_work, self.team.stop)
+        await stage.workers.refresh()
         await stage.questions.refresh()
         self.rounds.follow()
         await self._claims()
@@ -85,10 +96,12 @@ class Desk:
         for disconnect in self._connections:
             disconnect()
         self._connections.clear()
-        for screen in (self.room, self.rounds, self.activity, self.tasks, self.memory):
+        for screen in (self.room, self.rounds, self.activity, self.jobs, self.tasks, self.memory):
             screen.rest()
         self.stage.feed.close()
         self.stage.questions.serve(None, None)
+        self.stage.workers.serve(None, None)
+        self.stage.conversations.serve(None)
 
     def leave(self) -> None:
         """Let go of the core: the screens that lived on it go too."""
@@ -132,6 +145,9 @@ class Desk:
             given=lambda run_id: manifest(app.store, run_id),
             stop=self.stop_run,
         )
+        self.team = Team(app, words)
+        self.talks = Talks(app, stage.chat, stage.conversations, self.team, words)
+        self.jobs = self.team.screen()
         self.tasks, self.memory = kept.tasks_screen(app, words), kept.memory_screen(app, words)
         self.room = room_desk.rooms_screen(app, words, stage.feed, stage.questions, stage.save)
         self.settings = pages.screen(app, words, decide=self.decide)
@@ -145,6 +161,7 @@ class Desk:
             "phone": self.phone,
             "tasks": self.tasks,
             "activity": self.activity,
+            "jobs": self.jobs,
             "memory": self.memory,
             "settings": self.settings,
         }
@@ -156,6 +173,10 @@ class Desk:
         self._on(stage.questions.changed, self.rounds.follow)
         for happened in (feed.run_started, feed.run_closed, feed.tool_finished):
             self._on(happened, self._run_told)
+        self._on(feed.job_changed, self._job_told)
+        self._on(feed.titled, self._titled)
+        for happened in (feed.run_started, feed.run_closed):
+            self._on(happened, self._thread_told)
         self._on(feed.rooms_changed, self.room.follow)
         self._on(feed.tasks_changed, self.tasks.follow)
         self._on(feed.memory_changed, self.memory.follow)
@@ -200,9 +221,6 @@ class Desk:
         else:
             await self.door.answer(question_id, choice, text)
 
-    async def find(self, media_id: str) -> Any:
-        return await records.media_path(self.app.store, self.app.home, media_id)
-
     async def inside(self, run_id: str) -> ran.Inside:
         store = self.app.store
         return ran.Inside(await transcript(store, run_id), await ledger.attempts(store, run_id))
@@ -243,6 +261,7 @@ class Desk:
     def _show_model(self) -> None:
         agent = self.app.config.now.super_agent
         mode = self.words(f"settings.super_agent.permission_mode.{agent.permission_mode}").lower()
+        self.stage.chat.see(self.talks.blind())
         self.stage.talk.show_model(f"{agent.model.partition(':')[2]} · {mode}" if agent.model else "")
 
     def _identity_told(self, _: IdentityChanged) -> None:
@@ -272,6 +291,17 @@ class Desk:
 
     def _run_told(self, _: object) -> None:
         self.activity.follow()
+
+    def _titled(self, _: object) -> None:
+        self.stage.conversations.refresh()
+
+    def _thread_told(self, event: RunStarted | RunClosed) -> None:
+        if event.channel not in UNATTENDED:
+            self.stage.conversations.refresh()
+
+    def _job_told(self, _: object) -> None:
+        self.stage.workers.refresh()
+        self.jobs.follow()
 
     def _rejected(self, event: ConfigRejected) -> None:
         self.stage.chat.note(self.words("config.rejected", why=event.why))

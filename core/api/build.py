@@ -16,6 +16,7 @@ from core.api import (
     docs,
     jobs,
     mcp,
+    media,
     memory,
     models,
     problems,
@@ -53,7 +54,7 @@ def build(app: App, access: Access, feed: Feed) -> FastAPI:
     api.state.apx, api.state.access, api.state.feed = app, access, feed
     for module in (
         *(routes, chat, devices, runs, models, routing, projects, telegram, threads, approvals),
-        *(memory, sessions, skills, tasks, agents, jobs, rooms, mcp, runtimes),
+        *(memory, sessions, media, skills, tasks, agents, jobs, rooms, mcp, runtimes),
     ):
         api.include_router(module.router)
     for router in app.routers:

@@ -18,8 +18,9 @@ from core.api.request import Apx, Who, project, reply
 from core.api.wake import data_of
 from core.app import App
 from core.errors import Invalid
-from core.runs import peers
-from core.runs.turn import Message, Run, Turn
+from core.runs import peers, pictures
+from core.runs.pictures import Picture
+from core.runs.turn import Attachment, Message, Run, Turn
 
 router = APIRouter(tags=["chat"])
 
@@ -42,6 +43,15 @@ class Line(BaseModel):
     content: str = Field("", max_length=200_000)
 
 
+class Attached(BaseModel):
+    """A picture that comes along: its bytes as Base64, or the id of one that was uploaded before."""
+
+    model_config = ConfigDict(extra="ignore")
+    name: str = Field("", max_length=500)
+    data: str = ""
+    media_id: str = Field("", max_length=100)
+
+
 class Chat(BaseModel):
     """A question. Keys that are not here are ignored: a body cannot give itself rights."""
 
@@ -57,6 +67,7 @@ class Chat(BaseModel):
     completionContract: bool = False
     canAsk: bool = False
     agent: str = Field("", max_length=100)
+    attachments: list[Attached] = Field(default_factory=list, max_length=100)
 
 
 _BODY = {"requestBody": {"content": {"application/json": {"schema": Chat.model_json_schema()}}}}
@@ -83,7 +94,7 @@ async def chat_stream(pid: str, request: Request, app: Apx, who: Who, key: Key =
     return StreamingResponse(_stream(app, who, request, turn), media_type="application/x-ndjson")
 
 
-def _turn(data: Any, who: Caller, project_id: str) -> Turn:
+def _asks(data: Any) -> Chat:
     if not isinstance(data, dict):
         raise Invalid("The body must be a JSON object with a prompt.", fields=("prompt",))
     try:
@@ -92,6 +103,10 @@ def _turn(data: Any, who: Caller, project_id: str) -> Turn:
         first = error.errors()[0]
         fields = tuple(".".join(map(str, one["loc"])) for one in error.errors())
         raise Invalid(f"{fields[0]}: {first['msg']}.", fields=fields) from error
+    return asked
+
+
+def _turn(asked: Chat, who: Caller, project_id: str) -> Turn:
     if asked.channel not in CHANNELS:
         raise Invalid(
             f"There is no channel {asked.channel[:40]!r} here; there are {', '.join(CHANNELS)} and whatsapp.",
@@ -117,10 +132,12 @@ def _turn(data: Any, who: Caller, project_id: str) -> Turn:
 
 async def _asked(app: App, data: Any, who: Caller, project_id: str) -> Turn:
     """The turn of a request; where it names an agent of the project, that one answers, in a thread of its own."""
-    turn = _turn(data, who, project_id)
-    if not data.get("agent"):
+    asked = _asks(data)
+    turn = _turn(asked, who, project_id)
+    turn = replace(turn, attachments=await _pictures(app, asked.attachments))
+    if not asked.agent:
         return turn
-    agent = await agents.find(app.store, project_id, data["agent"])
+    agent = await agents.find(app.store, project_id, asked.agent)
     named = await projects.find(app.store, project_id)
     return replace(
         turn,
@@ -129,6 +146,23 @@ async def _asked(app: App, data: Any, who: Caller, project_id: str) -> Turn:
         role=peers.role(agent, app.identity.now, project=named.name, language=app.identity.language),
         model=turn.model or agent.model or None,
     )
+
+
+async def _pictures(app: App, attached: list[Attached]) -> tuple[Attachment, ...]:
+    """The pictures of a question. All of them are checked before one is kept."""
+    lang = app.identity.language
+    pictures.few_enough(len(attached), lang)
+    known = await pictures.kept(app.store, app.home, [one.media_id for one in attached if one.media_id], lang)
+
+    def check() -> list[Picture]:
+        brought = [one for one in attached if not one.media_id]
+        return [
+            pictures.checked(one.name, pictures.decoded(one.data, one.name, lang), lang) for one in brought
+        ]
+
+    kept = [await pictures.keep(app.store, app.home, one) for one in await asyncio.to_thread(check)]
+    left, mine = iter(known), iter(kept)
+    return tuple(next(left) if one.media_id else next(mine) for one in attached)
 
 
 def _failure(run: Run) -> tuple[dict[str, Any], int]:

@@ -61,6 +61,7 @@ def result(app: App, run: Run) -> dict[str, Any]:
             | {"caption": one.caption}
             for one in run.files
         ],
+        "unseen": app.runner.router.unseen(run),
         "status": run.status.value,
         "run_id": run.id,
         "ending": run.ending.value,

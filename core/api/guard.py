@@ -22,6 +22,7 @@ ASGI = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 Wake = Callable[[Caller, str, dict[str, str], bytes], Awaitable[dict[str, Any]]]
 
 MAX_BODY = 2 * 1024 * 1024
+MAX_PICTURES = 16 * 1024 * 1024  # what may bring pictures, and not from a token in a phone's pocket
 BODY_S = 30.0
 LINGER_S = 1.0
 HEALTH = "/api/health"
@@ -30,6 +31,7 @@ OPEN = {HEALTH, "/api/openapi.json", "/api/docs"}
 PAIRING = "/api/pair/confirm"
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 CHAT = ADDRESS
+UPLOAD = "/api/media"
 # All that a token in the pocket of a phone's automation app can reach.
 BRIDGE = re.compile(r"POST /api/projects/[^/]+/super-agent/chat(/stream)?|GET /api/alerts(/[^/]+)?")
 _BAD_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
@@ -136,9 +138,9 @@ def _split(authority: str) -> tuple[str, int | None]:
 
 async def _whole(scope: ASGIScope, headers: dict[str, str], receive: Receive) -> bytes:
     """The request's body, read to its end within bounds."""
-    declared = headers.get("content-length", "")
-    if declared.isdigit() and int(declared) > MAX_BODY:
-        raise _too_large()
+    declared, limit = headers.get("content-length", ""), _limit(scope)
+    if declared.isdigit() and int(declared) > limit:
+        raise _too_large(limit)
     chunks: list[bytes] = []
     size, more = 0, True
     try:
@@ -149,8 +151,8 @@ async def _whole(scope: ASGIScope, headers: dict[str, str], receive: Receive) ->
                     raise Rejected(400, "cut_off", "The request ended before its body did.")
                 chunks.append(message.get("body", b""))
                 size += len(chunks[-1])
-                if size > MAX_BODY:
-                    raise _too_large()
+                if size > limit:
+                    raise _too_large(limit)
                 more = message.get("more_body", False)
     except TimeoutError as error:
         raise Rejected(408, "too_slow", f"The body did not arrive within {BODY_S:.0f} s.") from error
@@ -181,8 +183,15 @@ def _check_type(scope: ASGIScope, headers: dict[str, str], size: int) -> None:
         raise Rejected(415, "not_json", "Send the body as application/json, not compressed.")
 
 
-def _too_large() -> Rejected:
-    return Rejected(413, "too_large", f"The body is larger than {MAX_BODY // 1024 // 1024} MB.")
+def _limit(scope: ASGIScope) -> int:
+    """How many bytes a request may bring."""
+    caller = scope["state"]["caller"]
+    pictured = scope["path"] == UPLOAD or CHAT.fullmatch(scope["path"])
+    return MAX_PICTURES if pictured and caller and caller.scope is not Scope.BRIDGE else MAX_BODY
+
+
+def _too_large(limit: int) -> Rejected:
+    return Rejected(413, "too_large", f"The body is larger than {limit // 1024 // 1024} MB.")
 
 
 async def _refuse(error: ApxError, receive: Receive, send: Send) -> None:

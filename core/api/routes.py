@@ -1,11 +1,11 @@
-"""The short routes: is it alive, what was received, who it is, how it looks, what it keeps."""
+"""The short routes: is it alive, what was received, who it is, how it looks, what happens."""
 
 from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from core import alerts, icons
 from core.api import doctor
@@ -13,7 +13,7 @@ from core.api.access import Scope
 from core.api.request import Apx, Events, Limit, Owner, Who, project, reply
 from core.api.server import alive
 from core.api.stow import set_config
-from core.errors import Invalid, NotFound
+from core.errors import Invalid
 
 router = APIRouter()
 
@@ -137,28 +137,3 @@ async def events(
                 yield frame
 
     return StreamingResponse(frames(), media_type="text/event-stream", headers={"cache-control": "no-store"})
-
-
-@router.get("/api/media/{media_id}", tags=["media"])
-async def media(media_id: str, app: Apx) -> Response:
-    """A kept file, by id alone. Only pictures, sound and film are shown in place."""
-    row = await app.store.one("select path, name, kind, mime from media where id = ?", media_id)
-    if row is None:
-        raise NotFound("There is no such file.")
-    root = app.home.media.resolve()
-    path = (root / row["path"]).resolve()
-    if not path.is_relative_to(root) or not path.is_file():
-        raise NotFound("There is no such file.")
-    # An SVG is a picture that can run scripts.
-    safe = row["mime"].partition("/")[0] in {"image", "audio", "video"} and "svg" not in row["mime"]
-    return FileResponse(
-        path,
-        media_type=row["mime"] if safe else "application/octet-stream",
-        filename=row["name"],
-        content_disposition_type="inline" if safe else "attachment",
-        headers={
-            "x-content-type-options": "nosniff",
-            "content-security-policy": "sandbox; default-src 'none'",
-            "cache-control": "private, max-age=3600",
-        },
-    )

@@ -1,8 +1,10 @@
 """`apx exec`: one question, the answer alone on stdout, what was done for it on stderr."""
 
+import base64
 import json
 import sys
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -11,7 +13,11 @@ import click
 from core.cli.approvals import AtTerminal, attached
 from core.cli.client import ApiFailed
 from core.cli.output import app, dump, json_option, verb
-from core.cli.words import say
+from core.cli.words import language, say
+from core.errors import Invalid
+from core.runs.pictures import too_large
+from core.runs.sight import MAX_BYTES
+from core.texts import t
 
 MAX_ARGS = 200
 
@@ -23,6 +29,7 @@ MAX_ARGS = 200
 @click.option("--max-tokens", type=click.IntRange(min=1), help=say("exec.max_tokens"))
 @click.option("--project", default="default", help=say("exec.project"))
 @click.option("--contract", is_flag=True, help=say("exec.contract"))
+@click.option("--image", "images", multiple=True, type=click.Path(path_type=Path), help=say("exec.image"))
 @json_option
 @verb
 async def ask(
@@ -32,12 +39,19 @@ async def ask(
     max_tokens: int | None,
     project: str,
     contract: bool,
+    images: tuple[Path, ...],
     as_json: bool,
 ) -> None:
     text = read(" ".join(prompt))
-    body = {"prompt": text, "channel": "cli", "model": model, "maxTokens": max_tokens}
+    body: dict[str, Any] = {
+        "prompt": text,
+        "channel": "cli",
+        "model": model,
+        "maxTokens": max_tokens,
+    }
     body |= {"canAsk": True} if attached() else {}
     body |= {"completionContract": True} if contract else {}
+    body |= {"attachments": [_image(one) for one in images]} if images else {}
     body = {name: value for name, value in body.items() if value is not None}
     async with app() as client:
         name = (await client.get("/api/identity"))["agent_name"]
@@ -62,6 +76,10 @@ async def ask(
         dump(result)
     else:
         click.echo(result["text"])
+    if unseen := result.get("unseen"):
+        click.echo(
+            "! " + t("pictures.unseen", language(), model=result["model"], names=", ".join(unseen)), err=True
+        )
     usage = result["usage"]
     seconds = f"{usage['seconds']:.1f}s"
     click.echo(f"# {usage['input_tokens']} tok in / {usage['output_tokens']} out · {seconds}", err=True)
@@ -77,6 +95,16 @@ def read(given: str) -> str:
     if not text:
         raise click.UsageError(say("exec.no_prompt"))
     return text
+
+
+def _image(path: Path) -> dict[str, str]:
+    """A picture as it travels; what it is, the app looks at again."""
+    try:
+        if (size := path.stat().st_size) > MAX_BYTES:
+            raise Invalid(too_large(path.name, size, language()))
+        return {"name": path.name, "data": base64.b64encode(path.read_bytes()).decode()}
+    except OSError as error:
+        raise Invalid(t("pictures.unread", language(), name=path.name)) from error
 
 
 def show(frame: dict[str, Any], name: str) -> None:

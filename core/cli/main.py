@@ -18,6 +18,7 @@ VERBS = {
     "spending": "core.cli.routing:spending",
     "run": "core.cli.run:run",
     "thread": "core.cli.thread:thread",
+    "threads": "core.cli.thread:threads",
     "memory": "core.cli.memory:memory",
     "sessions": "core.cli.memory:sessions",
     "skills": "core.cli.skills:skills",

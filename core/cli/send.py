@@ -1,7 +1,8 @@
-"""`apx send` and `apx jobs`: one agent writes to another, and what is being worked on."""
+"""`apx send` and `apx jobs`: one agent writes to another, what is being worked on, and stopping it."""
 
 import os
 import sys
+from urllib.parse import quote
 
 import click
 
@@ -38,12 +39,11 @@ async def send(sender: str, to: str, text: str, deliver: bool, project: str | No
         sys.exit(FAILED)
 
 
-@click.command("jobs", help=say("jobs.about"))
+@click.group("jobs", invoke_without_command=True, help=say("jobs.about"))
 @click.option("--open", "only_open", is_flag=True, help=say("jobs.open"))
 @click.option("--project", help=say("jobs.project"))
 @click.option("--from", "sender", help=say("jobs.from"))
 @click.option("--status", help=say("jobs.status"))
-@click.option("--stop", metavar="JOB", help=say("jobs.stop"))
 @click.option("-n", "--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @json_option
 @verb
@@ -52,16 +52,29 @@ async def jobs(
     project: str | None,
     sender: str | None,
     status: str | None,
-    stop: str | None,
     limit: int,
     as_json: bool,
 ) -> None:
+    if click.get_current_context().invoked_subcommand:
+        return
     asked = {"open": "true" if only_open else None, "from": sender, "status": status, "limit": limit}
     async with app() as client:
         pid = await client.project(project) if project else None
-        rows = [await client.call("POST", f"/api/jobs/{stop}/cancel")] if stop else None
-        rows = rows or (await client.get("/api/jobs", project_id=pid, **asked))["data"]
+        rows = (await client.get("/api/jobs", project_id=pid, **asked))["data"]
     if as_json:
         dump(rows)
     else:
         table(rows, ("id", "status", "from", "to", "running_s", "project_id", "body", "result"))
+
+
+@jobs.command("cancel", help=say("jobs.cancel"))
+@click.argument("id")
+@json_option
+@verb
+async def cancel(id: str, as_json: bool) -> None:
+    async with app() as client:
+        one = await client.call("POST", f"/api/jobs/{quote(id, safe='')}/cancel")
+    if as_json:
+        dump(one)
+    else:
+        click.echo(f"{one['id']}  {one['status']}")

@@ -10,7 +10,7 @@ from typing import Any
 
 from core.neutral import neutral
 from core.runs.request import CUT
-from core.runs.turn import Message
+from core.runs.turn import Attachment, Message
 
 MAX_LINES = 60
 FIRST, LAST = 2, 40
@@ -50,6 +50,7 @@ class Line:
     id: int
     role: str
     text: str
+    files: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def told(lines: Sequence[Line], summary: Summary | None, *, unread: int = 0) -> 
     `unread` lines after the first ones, and after those summed up, are not in `lines`: more than would be told.
     """
     if not too_long(lines) and summary is None:
-        return [Message(one.role, one.text) for one in lines]
+        return [Message(one.role, one.text, one.files) for one in lines]
     first, rest = list(lines[:FIRST]), list(lines[FIRST:])
     between = ""
     if summary is not None:
@@ -97,9 +98,9 @@ def told(lines: Sequence[Line], summary: Summary | None, *, unread: int = 0) -> 
             filter(None, (between, GAP.format(lines=len(middle) + unread) if middle else ""))
         )
     return [
-        *(Message(one.role, _short(one.text)) for one in first),
+        *(Message(one.role, _short(one.text), one.files) for one in first),
         *([Message("user", between)] if between else []),
-        *(Message(one.role, _short(one.text)) for one in rest),
+        *(Message(one.role, _short(one.text), one.files) for one in rest),
     ]
 
 

@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 from core.errors import Invalid, NotFound
-from core.runs.turn import Message, Run, Status, Turn
+from core.runs.turn import Attachment, Message, Run, Status, Turn
 from core.store import Statement, Store, new_id, now
 
 
@@ -51,14 +52,33 @@ async def begin(store: Store, turn: Turn, parent_id: str | None = None) -> Run:
         ),
     )
     asked: Statement = (
-        "insert into messages (thread, channel, author, role, text, run_id, at)"
-        " values (?, ?, ?, 'user', ?, ?, ?)",
-        (turn.thread, turn.channel, turn.sender, turn.text, run.id, now()),
+        "insert into messages (thread, channel, author, role, text, run_id, at, meta)"
+        " values (?, ?, ?, 'user', ?, ?, ?, ?)",
+        (turn.thread, turn.channel, turn.sender, turn.text, run.id, now(), _with(turn)),
     )
-    if turn.cue:  # the line stands in the thread already, for several runs: each keeps which one it answered
-        asked = (STEP, step_values(run.id, "asked", {"text": turn.text, "author": turn.sender}))
-    await store.together(opened, *([] if turn.sealed else [asked]))
+    brought: list[Statement] = [
+        ("update media set run_id = ? where id = ? and run_id is null", (run.id, file.media_id))
+        for file in turn.attachments
+    ]
+    # The line of a room stands in the thread already, for several runs: each keeps which one it answered.
+    cued: Statement = (STEP, step_values(run.id, "asked", {"text": turn.text, "author": turn.sender}))
+    said = [] if turn.sealed else [cued] if turn.cue else [asked]
+    await store.together(opened, *said, *brought)
     return run
+
+
+def _with(turn: Turn) -> str:
+    """What is kept beside a question: the files that came with it."""
+    files = [asdict(one) | {"path": str(one.path)} for one in turn.attachments]
+    return json.dumps({"files": files} if files else {}, ensure_ascii=False)
+
+
+def came_with(row: sqlite3.Row) -> tuple[Attachment, ...]:
+    """The files that came with the question of a row; those of an answer are the owner's, not the model's."""
+    if row["role"] != "user" or row["meta"] == "{}":
+        return ()
+    files = json.loads(row["meta"]).get("files") or ()
+    return tuple(Attachment(**one | {"path": Path(one["path"])}) for one in files if "path" in one)
 
 
 async def close(store: Store, run: Run, *, author: str = "agent") -> None:
@@ -204,9 +224,9 @@ async def active_threads(
     """The owner's latest conversations on other channels, newest first: (channel, last lines)."""
     since = (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="milliseconds")
     rows = await store.all(
-        "with latest as (select thread, channel, max(id) as last from messages where thread != ?"
-        " and channel not in ('a2a', 'group') and at >= ?"
-        " and role in ('user', 'assistant') group by thread order by last desc limit ?)"
+        "with latest as (select thread, channel, max(id) as last from messages where thread != ? and at >= ?"
+        " and channel not in ('a2a', 'group') and role in ('user', 'assistant')"
+        " group by thread order by last desc limit ?)"
         " select latest.thread, latest.channel, said.role, said.text from latest join messages as said on said.id in"
         " (select id from messages where thread = latest.thread and role in ('user', 'assistant')"
         " order by id desc limit ?) order by latest.last desc, said.id",

@@ -246,6 +246,7 @@ async def at_work(store: Store) -> list[dict[str, Any]]:
             "run_id": job.run_id,
             "what": job.body[:200],
             "waited": job.waited,
+            "since": job.created_at,
             "running_s": job.running_s,
             "below": [],
         }

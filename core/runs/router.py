@@ -12,7 +12,7 @@ from core.runs.quota import Circuits, Quota
 from core.runs.retry import SEALED, Patience
 from core.runs.routing import MODEL_FALLBACK, TABLE
 from core.runs.targets import Target, parse
-from core.runs.turn import Turn
+from core.runs.turn import Run, Turn
 from core.store import Store
 from core.texts import t
 
@@ -62,6 +62,11 @@ class Router:
     def is_free(self, target: str) -> bool:
         """Whether it costs nothing: a program of this machine by name; what merely listens here may pass it on."""
         return parse(target).provider in LOCAL and self.runs_here(target)
+
+    def unseen(self, run: Run) -> list[str]:
+        """The pictures of a question that the model which answered was only told the names of."""
+        names = [one.name for one in run.turn.attachments if one.mime in sight.MIMES]
+        return [] if not run.target or self.sees(run.target) else names
 
     def sees(self, target: str) -> bool:
         """Whether the model is given pictures: by its name, or because the provider's settings say so."""

@@ -95,8 +95,8 @@ class Runner:
         self.spending = Spending(store, config, self._zone)
         self.router = Router(config, store, self.quota, self.circuits)
         self.patience = retry.Patience()
-        self._desk = Desk(models, self.router, self.quota, self.circuits, self.spending)
-        self.summaries = Summaries(store, bus, self._desk, lambda: identity.language)
+        self.desk = Desk(models, self.router, self.quota, self.circuits, self.spending)
+        self.summaries = Summaries(store, bus, self.desk, lambda: identity.language)
         self._services = {} if services is None else services
         self._active: dict[str, _Active] = {}
 
@@ -187,7 +187,7 @@ class Runner:
         plan = await self.router.plan(turn, lang, context_chars=sum(len(one.text) for one in before))
         record = partial(history.step, self._store, run.id)
         plan = await classified(
-            run, plan, desk=self._desk, settings=self._config.now, record=record, lang=lang
+            run, plan, desk=self.desk, settings=self._config.now, record=record, lang=lang
         )
         run.target = plan.primary
         await history.selected(self._store, run.id, run.target, plan.selected_by)
@@ -225,7 +225,7 @@ class Runner:
         asking = Attempts(
             run=run,
             plan=plan,
-            desk=self._desk,
+            desk=self.desk,
             say=lambda piece: None if turn.sealed else self._bus.emit(Said(text=piece, **where)),
             record=record,
             failed=lambda target, error: self._bus.emit(
@@ -245,7 +245,7 @@ class Runner:
 
         judge = Judge(
             settings=settings.judge,
-            desk=self._desk,
+            desk=self.desk,
             run=run,
             record=record,
             emit=emit,

@@ -16,6 +16,7 @@ from core.events import Bus, ThreadCompacted
 from core.runs import auxiliary, compaction
 from core.runs.attempts import Desk
 from core.runs.compaction import FIRST, MAX_LINES, Line, Summary
+from core.runs.history import came_with
 from core.runs.selection import unattended
 from core.runs.spoken import without_thinking
 from core.runs.turn import Message, Run, Turn
@@ -32,7 +33,7 @@ _LATEST = (
 )
 _SUMMED = "coalesce((select max(last_id) from compactions where thread = ?1 and state = 'kept'), 0)"
 _BEFORE = (
-    "select id, role, text from messages where thread = ?1 and role in ('user', 'assistant')"
+    "select id, role, text, meta from messages where thread = ?1 and role in ('user', 'assistant')"
     " and id < coalesce((select min(id) from messages where run_id = ?2), 9223372036854775807)"
 )
 
@@ -40,7 +41,7 @@ _BEFORE = (
 async def lines(store: Store, thread: str) -> list[Line]:
     """All that was said in a thread, oldest first."""
     rows = await store.all(
-        "select id, role, text from messages where thread = ? and role in ('user', 'assistant') order by id",
+        "select id, role, text, meta from messages where thread = ? and role in ('user', 'assistant') order by id",
         thread,
     )
     return [_line(row) for row in rows]
@@ -52,7 +53,7 @@ async def latest(store: Store, thread: str) -> Summary | None:
 
 
 def _line(row: sqlite3.Row) -> Line:
-    return Line(row["id"], row["role"], row["text"])
+    return Line(row["id"], row["role"], row["text"], came_with(row))
 
 
 def _summary(rows: Sequence[sqlite3.Row]) -> Summary | None:

@@ -23,14 +23,6 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """One line of a conversation; `role` is user or assistant."""
-
-    role: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Attachment:
     """A checked file that joins an answer (or came with a question)."""
 
@@ -41,6 +33,15 @@ class Attachment:
     mime: str
     size: int
     caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One line of a conversation; `role` is user or assistant, `files` came with it."""
+
+    role: str
+    text: str
+    files: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

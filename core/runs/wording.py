@@ -1,11 +1,13 @@
 """What agents are told about work that was handed over. Only models read this."""
 
+import re
 from collections.abc import Sequence
 
 from core.neutral import neutral
 from core.runs.jobs import Job, State
 from core.store import Store
 
+_JOB = re.compile(r"job_\w+")
 MAX_ASKED = 1200
 MAX_ANSWER = 6000
 
@@ -65,6 +67,21 @@ async def going_on(store: Store, job: Job) -> str:
         f"{job.recipient} is already at work for you as {job.id}, {_minutes(job)}: {job.body[:300]}\n{last} Nothing "
         "new was started. Wait until you are woken; only to correct that work on purpose, send again with followup."
     ).replace("\n ", "\n")
+
+
+def outcome(result: str) -> tuple[str, str]:
+    """What the result of a hand-over says, and the job's id: background, already, refused, no_result or waited."""
+    found = _JOB.search(result)
+    id = found[0] if found else ""
+    if result.startswith("Running as "):
+        return "background", id
+    if " is already at work for you as " in result[:120]:
+        return "already", id
+    if result.startswith("There is NO result of "):
+        return "no_result", id
+    if result == SELF or result.startswith("Not handed over: "):
+        return "refused", ""
+    return "waited", ""
 
 
 def over(life_s: float) -> str:

@@ -48,7 +48,11 @@ async def source_of(ctx: Context, text: str) -> Source:
 async def _read(ctx: Context) -> set[Source]:
     """What kinds of foreign text this conversation holds."""
     found: set[Source] = set()
-    if ctx.turn.attachments:
+    if ctx.turn.attachments or await ctx.store.one(
+        "select 1 from messages where thread = ? and thread != '' and role = 'user'"
+        " and json_extract(meta, '$.files') is not null limit 1",
+        ctx.turn.thread,
+    ):
         found.add(Source.FILE)
     if ctx.turn.context_note or _forwarded(ctx.turn.text):
         found.add(Source.THIRD_PARTY)

@@ -1,15 +1,18 @@
 """Work between agents: what is answered, what wakes whom, what is never done twice, and what is said of limits."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from core import agents
-from core.errors import Invalid
+from core.cli.main import group
+from core.errors import Invalid, Refused
 from core.events import BackgroundJob, RunClosed, RunStarted
 from core.runs import history, jobs, peers
 from core.runs.handover import Handover, Order
@@ -18,6 +21,7 @@ from core.runs.peers import SUPER, Peer
 from core.runs.retry import Patience
 from core.runs.turn import Run
 from core.tools import agents as tools
+from tests.fakes.api_home import served
 from tests.fakes.house import House, house, turn
 from tests.fakes.openai_server import Answer, fault
 
@@ -401,6 +405,22 @@ async def test_who_is_at_work_is_listed_with_the_chain_below(five: Team) -> None
     assert [(one["agent"], one["below"]) for one in root["below"]] == [("bob", [])]
 
 
+async def test_a_job_can_be_stopped_also_one_that_waits_for_its_turn(five: Team) -> None:
+    five.here.server.default = lambda body: fault("hang")
+    first = await five.hand(background=True)
+    queued = await five.hand("count them again", background=True, followup=True)
+    assert first.job is not None
+    assert queued.job is not None
+    woken = five.woken()
+    assert (await five.handover.cancel(queued.job.id)).status is State.CANCELLED
+    assert (await five.handover.cancel(first.job.id)).status is State.CANCELLED
+    five.here.server.default = lambda body: Answer("noted")
+    assert (await woken).status == "completed"
+    assert await jobs.at_work(five.here.store) == []
+    with pytest.raises(Refused, match="has ended already: cancelled"):
+        await five.handover.cancel(first.job.id)
+
+
 async def test_a_wrong_status_is_an_error_and_no_empty_page(five: Team) -> None:
     with pytest.raises(Invalid, match="timed_out"):
         await jobs.recent(five.here.store, status="finished")
@@ -436,3 +456,35 @@ async def test_a_pair_remembers_its_last_twenty_four_turns(five: Team) -> None:
     assert words[0] == ("user", "question 6")
     assert words[1] == ("assistant", "answer 6")
     assert len(words) == 48 + 1
+
+
+async def test_stopping_over_http_is_the_owners_and_says_what_is_not_there(tmp_path: Path) -> None:
+    async with served(tmp_path, parts=[tools.agents]) as api:
+        job = await jobs.begin(
+            api.app.store,
+            project_id="default",
+            sender=SUPER,
+            sender_project="default",
+            recipient="ana",
+            thread="a2a:x",
+            body="count",
+            wake=False,
+            waited=False,
+            depth=1,
+        )
+        await jobs.close(api.app.store, job.id, State.DONE, "5")
+        path = f"/api/jobs/{job.id}/cancel"
+        ended = await api.http.post(path)
+        assert (ended.status_code, ended.json()["error"]) == (
+            403,
+            f"{job.id} has ended already: done.",
+        )
+        assert (await api.http.post("/api/jobs/none/cancel")).status_code == 404
+        _, device = await api.paired("client")
+        refused = await api.bare.post(path, headers=device)
+        assert (refused.status_code, "token" in refused.json()["error"]) == (403, True)
+        env = {"APX_HOME": str(api.app.home.root)}
+        said = await asyncio.to_thread(CliRunner().invoke, group, ["jobs", "cancel", job.id], env=env)
+        assert (said.exit_code, "has ended already" in said.stderr) == (1, True)
+        listed = await asyncio.to_thread(CliRunner().invoke, group, ["jobs", "--json"], env=env)
+        assert [one["id"] for one in json.loads(listed.stdout)] == [job.id]

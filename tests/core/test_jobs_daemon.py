@@ -169,7 +169,7 @@ def test_the_verbs(monkeypatch: pytest.MonkeyPatch) -> None:
     (job,) = json.loads(apx("jobs", "--from", "ana", "--json").stdout)
     assert (job["from"], job["to"], job["status"]) == ("ana", "super_agent", "done")
     assert "Nothing" in apx("jobs", "--open").stderr
-    stopped = apx("jobs", "--stop", job["id"])
+    stopped = apx("jobs", "cancel", job["id"])
     assert (stopped.exit_code, "has ended already: done" in stopped.stderr) == (1, True)
     assert "Left for ana" in apx("send", "apx", "ana", "later").stderr
     monkeypatch.setenv("APX_DEPTH", "3")

@@ -8,8 +8,9 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from desktop.conversation import MOST, PAGE, Conversation
+from desktop.files import FileRow, size_text
 from desktop.messages import Entry, File, Kind, Messages
-from desktop.rows import AgentRow, FileRow, ToolRow, size_text
+from desktop.rows import AgentRow, ToolRow
 from desktop.words import Words
 
 

@@ -63,7 +63,7 @@ async def test_it_opens_answers_and_leaves(
     await until(lambda: stages and stages[0].chat.why == "")
     stage = stages[0]
     assert stage.window.windowTitle() == "Roby"
-    screens = {"guide", "chat", "rooms", "rounds", "phone", "tasks", "activity", "memory", "settings"}
+    screens = {"guide", "chat", "rooms", "rounds", "phone", "tasks", "activity", "jobs", "memory", "settings"}
     assert set(stage.window._screens) == screens
     assert stage.window.current == "chat"  # a model is chosen: no first steps
     stage.chat.send("hola")

@@ -34,7 +34,7 @@ def test_every_key_in_the_code_has_a_text(lang: str) -> None:
 
 
 def test_the_languages_have_the_same_keys_and_values() -> None:
-    for area in ("desktop", "desktop_screens", "desktop_rooms", "settings"):
+    for area in ("desktop", "desktop_chat", "desktop_rooms", "desktop_screens", "settings"):
         texts = {lang: catalogue(lang) for lang in languages()}
         import json
 
@@ -49,7 +49,7 @@ def test_the_languages_have_the_same_keys_and_values() -> None:
 def test_plain_words(lang: str) -> None:
     import json
 
-    for area in ("desktop", "desktop_screens", "desktop_rooms", "settings"):
+    for area in ("desktop", "desktop_chat", "desktop_rooms", "desktop_screens", "settings"):
         texts = json.loads((ROOT / f"assets/locale/{area}.{lang}.json").read_text(encoding="utf-8"))
         for key, text in texts.items():
             assert "!" not in text, key
