@@ -68,7 +68,8 @@ async def made(api: Served, *who: Any) -> str:
 
 
 async def frames(api: Served, room: str, **body: Any) -> list[dict[str, Any]]:
-    async with api.http.stream("POST", f"{GROUPS}/{room}/message/stream", json=body) as answer:
+    path = f"{GROUPS}/{room}/message/stream"
+    async with api.http.stream("POST", path, json=body, timeout=120) as answer:
         assert answer.headers["content-type"].startswith("application/x-ndjson")
         return [json.loads(line) async for line in answer.aiter_lines() if line]
 
