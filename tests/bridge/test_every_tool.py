@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web as aiohttp_web
 
 from bridge.parts import parts
 from bridge.simulator.bot_api import BotApi, bot_api
@@ -27,8 +26,10 @@ from core.paths import Home
 from core.runs import jobs
 from core.runs.turn import Call, Run, Status, Turn
 from core.store import new_id
+from core.tools.outline import elements
 from core.tools.web import Visitor
 from tests.fakes.openai_server import Answer, OpenAIServer
+from tests.fakes.sites import Sites, sites
 from tests.fakes.town import TOKEN, server_and_phone, settings
 
 pytestmark = pytest.mark.anyio
@@ -68,7 +69,7 @@ class World:
     server: OpenAIServer
     bot: BotApi
     phone: SimPhone
-    site: str
+    web: Sites
     script: dict[str, list[Answer]] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
 
@@ -88,17 +89,24 @@ class World:
                     return answers.pop(0)
         return Answer("Done.")
 
-    async def turn(self, *steps: Answer, channel: str = "api", text: str = "") -> Run:
-        """One turn of the owner's in a thread of its own; the model calls what the steps say, one after another."""
-        mark = f"please {new_id('ask')}"
-        self.script[mark] = [steps[0]]
+    async def turn(
+        self, *steps: Answer | Callable[[str], Answer], channel: str = "api", text: str = ""
+    ) -> Run:
+        """One turn of the owner's in a thread of its own; the model calls what the steps say, one after another.
+
+        A step that depends on what the last call brought is a function of that.
+        """
+        mark, first = f"please {new_id('ask')}", steps[0]
+        assert isinstance(first, Answer)
+        self.script[mark] = [first]
         queue = list(steps[1:])
 
         def default(body: dict[str, Any]) -> Answer:
             last = body["messages"][-1]
             mine = any(mark in str(one["content"]) for one in body["messages"] if one["role"] == "user")
             if mine and last["role"] == "tool" and queue:
-                return queue.pop(0)
+                step = queue.pop(0)
+                return step if isinstance(step, Answer) else step(str(last["content"]))
             return self.model(body)
 
         self.server.default = default
@@ -148,32 +156,6 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@asynccontextmanager
-async def site() -> AsyncIterator[tuple[str, Visitor]]:
-    """A page of the public web, as far as the visitor knows."""
-
-    async def answer(_: aiohttp_web.Request) -> aiohttp_web.Response:
-        return aiohttp_web.Response(text="<title>T</title><p>The tide is at nine.", content_type="text/html")
-
-    application = aiohttp_web.Application()
-    application.router.add_get("/{path:.*}", answer)
-    runner = aiohttp_web.AppRunner(application, shutdown_timeout=0.1)
-    await runner.setup()
-    await aiohttp_web.TCPSite(runner, "127.0.0.1", 0).start()
-    port = runner.addresses[0][1]
-
-    async def look_up(host: str, _: int) -> list[str]:
-        return ["127.0.0.1"]
-
-    try:
-        yield (
-            f"http://tides.example.org:{port}/",
-            Visitor(look_up=look_up, allowed=lambda address, p: p == port),
-        )
-    finally:
-        await runner.cleanup()
-
-
 @pytest.fixture(scope="module")
 async def world(anyio_backend: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     """One of it for all: the model library takes seconds to load, an adb server and a phone take theirs."""
@@ -190,7 +172,14 @@ async def world(anyio_backend: str, tmp_path_factory: pytest.TempPathFactory) ->
         adb_port, device = await stack.enter_async_context(server_and_phone(root, people()))
         bot = await stack.enter_async_context(bot_api(TOKEN))
         server = await stack.enter_async_context(OpenAIServer())
-        page, visitor = await stack.enter_async_context(site())
+        web = await stack.enter_async_context(sites())
+
+        @asynccontextmanager
+        async def placed(app: App) -> AsyncIterator[None]:
+            """The public web is the one on loopback, as far as the tools know."""
+            app.services[Visitor] = web.visitor
+            yield
+
         home = Home(root / "apx")
         home.make()
         usual = settings(
@@ -206,11 +195,12 @@ async def world(anyio_backend: str, tmp_path_factory: pytest.TempPathFactory) ->
             mcp={"servers": [MCP]},
             user={"language": "en"},
             whatsapp={"posture": "draft"},
+            web_search={"provider": "searxng", "base_url": f"http://127.0.0.1:{web.port}"},
         )
         home.config.write_text(json.dumps(usual), "utf-8")
-        app = await stack.enter_async_context(App.open(home, [one for one in parts() if one is not serve]))
-        app.services[Visitor] = visitor
-        made = World(app, server, bot, device.phone, page)
+        quiet = [one for one in parts() if one is not serve]
+        app = await stack.enter_async_context(App.open(home, [placed, *quiet]))
+        made = World(app, server, bot, device.phone, web)
         made.folder.mkdir(parents=True)
         yield made
 
@@ -577,7 +567,7 @@ async def _(w: World) -> None:
 
 @case("fetch")
 async def _(w: World) -> None:
-    assert "The tide is at nine." in (await w.use("fetch", url=w.site)).result
+    assert "Page /tides" in (await w.use("fetch", url=w.web.url("/tides"))).result
 
 
 # The phone
@@ -662,6 +652,87 @@ async def _(w: World) -> None:
     if not await w.app.store.one("select 1 from rounds"):
         await w.use("whatsapp_round")
     assert "is over" in (await w.use("whatsapp_last_round")).result
+
+
+# The web
+
+
+async def acts(w: World, tool: str, element: str, **args: Any) -> str:
+    """A call on an element of the shop's page, by its words; the page is opened in the same turn."""
+
+    def step(said: str) -> Answer:
+        ref = next(ref for ref, label in elements(said).items() if label == element)
+        return Answer(
+            calls=[(tool, {"ref": ref, "element": element, "site": f"one.org:{w.web.port}", **args})]
+        )
+
+    run = await w.turn(Answer(calls=[("browser_navigate", {"url": w.web.url("/")})]), step)
+    call = run.calls[-1]
+    assert call.ok, call.result
+    return call.result
+
+
+@case("browser_navigate")
+async def _(w: World) -> None:
+    assert 'button "Send"' in (await w.use("browser_navigate", url=w.web.url("/"))).result
+
+
+@case("browser_click")
+async def _(w: World) -> None:
+    w.web.posted.clear()
+    assert "Thanks" in await acts(w, "browser_click", 'button "Send"')
+    assert w.web.posted
+
+
+@case("browser_type")
+async def _(w: World) -> None:
+    assert "Ana" in await acts(w, "browser_type", 'textbox "Name"', text="Ana")
+
+
+@case("browser_select")
+async def _(w: World) -> None:
+    assert "Large" in await acts(w, "browser_select", 'combobox "Size"', values=["Large"])
+
+
+async def reads(w: World, tool: str, **args: Any) -> str:
+    opening = Answer(calls=[("browser_navigate", {"url": w.web.url("/script")})])
+    run = await w.turn(opening, Answer(calls=[(tool, args)]))
+    assert run.calls[-1].ok, run.calls[-1].result
+    return run.calls[-1].result
+
+
+@case("browser_snapshot")
+async def _(w: World) -> None:
+    assert "Made by a script" in await reads(w, "browser_snapshot")
+
+
+@case("browser_get_text")
+async def _(w: World) -> None:
+    assert "Made by a script" in await reads(w, "browser_get_text")
+
+
+@case("browser_wait")
+async def _(w: World) -> None:
+    assert "Made by a script" in await reads(w, "browser_wait", text="Made by", seconds=5)
+
+
+@case("browser_screenshot")
+async def _(w: World) -> None:
+    said = await reads(w, "browser_screenshot")
+    assert "not sent" in said
+    assert list(w.app.home.media_out.glob("*.png"))
+
+
+@case("browser_close")
+async def _(w: World) -> None:
+    await reads(w, "browser_close")
+
+
+@case("web_search")
+async def _(w: World) -> None:
+    said = (await w.use("web_search", query="tides")).result
+    assert "https://tides.example.org/" in said
+    assert "High at nine" in said
 
 
 @pytest.mark.parametrize("tool", CASES)

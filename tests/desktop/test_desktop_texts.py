@@ -9,7 +9,7 @@ import pytest
 from bridge.tools import TOOLS as PHONE
 from core.runs.gate import STEERING
 from core.texts import catalogue, languages
-from core.tools import agents, computer, knowledge, mcp
+from core.tools import agents, browsing, computer, knowledge, mcp
 from desktop.phone import STATES
 from desktop.words import Words
 
@@ -61,6 +61,6 @@ def test_plain_words(lang: str) -> None:
 def test_every_tool_is_called_what_it_does(lang: str) -> None:
     tools = (*computer.CORE, *computer.FULL, *knowledge.CORE, *knowledge.FULL, *agents.CORE, *agents.FULL)
     words = Words(lang)
-    for name in [tool.name for tool in (*tools, *mcp.TOOLS, *PHONE)] + sorted(STEERING):
+    for name in [tool.name for tool in (*tools, *mcp.TOOLS, *browsing.TOOLS, *PHONE)] + sorted(STEERING):
         assert words.tool(name) != name.replace("_", " "), name
     assert words.tool("from_elsewhere") == "from elsewhere"

@@ -98,6 +98,9 @@ class Sites:
         if path == "/prying":
             told = PRYING.replace("HOME", f"127.0.0.1:{self.home}").replace("PORT", str(self.port))
             return page(told.replace("UDP", str(self.udp)))
+        if path == "/search":
+            found = {"title": "Tides", "url": "https://tides.example.org/", "content": "High at nine"}
+            return web.json_response({"results": [found]})
         if path == "/long":
             return page("<title>Long</title>" + "<p>word " * 4000)
         if path == "/busy":
