@@ -448,7 +448,6 @@ async def test_what_is_handed_on_inside_a_room_is_not_waited_for(four: Table) ->
         tools=four.here.tools,
         runner=four.here.runner,
         outbox=four.here.outbox,
-        outbox=four.here.outbox,
     )
     four.here.services[Handover] = handover
     four.here.tools.add(agent_tools.call_agent)
