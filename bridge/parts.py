@@ -24,6 +24,7 @@ from core.channels.rooms import speaking
 from core.channels.telegram import Telegram, telegram
 from core.runs.titles import titles
 from core.tools.agents import agents, agents_once
+from core.tools.browsing import browsing
 from core.tools.computer import computer
 from core.tools.knowledge import knowledge
 from core.tools.mcp import mcp
@@ -75,12 +76,25 @@ async def _reached(app: App) -> AsyncIterator[Questions]:
 
 def parts() -> Sequence[Part]:
     """All of them, for the daemon and the window."""
-    return (watchdog, telegram, approvals, computer, knowledge, mcp, phone, agents, speaking, titles, serve)
+    return (
+        watchdog,
+        telegram,
+        approvals,
+        computer,
+        knowledge,
+        mcp,
+        browsing,
+        phone,
+        agents,
+        speaking,
+        titles,
+        serve,
+    )
 
 
 def tools() -> Sequence[Part]:
     """Those that one command needs when it opens the app itself: tools, and nobody who listens."""
-    return (approvals, computer, knowledge, mcp, phone_tools, agents_once, speaking)
+    return (approvals, computer, knowledge, mcp, browsing, phone_tools, agents_once, speaking)
 
 
 def _routes() -> Any:

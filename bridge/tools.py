@@ -5,9 +5,6 @@ dangerous. What the screen says was written by others and is handed to the model
 """
 
 import asyncio
-import os
-from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,9 +14,9 @@ from bridge.phone import Phone, Target
 from bridge.report import why_not
 from bridge.screen import Node, Tree
 from bridge.whatsapp_tools import DATA, handset
-from core.errors import PhoneUnreachable, Unavailable
-from core.paths import Home
+from core.errors import PhoneUnreachable
 from core.tool import Context, Effect, Tool, tool
+from core.tools.pictures import keep
 
 GROUP = "phone"
 MAX_LINES = 200
@@ -102,24 +99,8 @@ async def phone_screenshot(args: Arguments, ctx: Context) -> str:
     pinned = await hand.phone()
     await pinned.present()
     picture = await pinned.screenshot()
-    path = await asyncio.to_thread(keep, ctx.home, picture.data)
+    path = await asyncio.to_thread(keep, ctx.home, picture.data, "phone")
     return f"Screenshot taken, not sent: {path} ({picture.width}x{picture.height})"
-
-
-def keep(home: Home, data: bytes) -> Path:
-    """Put a picture of the phone into the home, under a name that a person understands."""
-    home.media_out.mkdir(parents=True, exist_ok=True, mode=0o700)
-    stamp = f"{datetime.now().astimezone():%Y-%m-%d_%H.%M.%S}"
-    for n in range(1000):
-        path = home.media_out / f"phone_{stamp}{f'_{n}' if n else ''}.png"
-        try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        except FileExistsError:
-            continue
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        return path
-    raise Unavailable("The screenshot could not be kept: too many of one second are there already.")
 
 
 @tool(Effect.READ, group=GROUP)

@@ -82,6 +82,10 @@ class Home:
         return self.root / "projects"
 
     @property
+    def browser(self) -> Path:
+        return self.root / "browser"
+
+    @property
     def workspace(self) -> Path:
         """The folder of the default project, which has no folder of the owner's."""
         return self.projects / "default" / "files"

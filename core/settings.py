@@ -256,6 +256,19 @@ class Mcp(Section):
         return self
 
 
+class WebSearch(Section):
+    """Who is asked. Where an address is set, that one is: the owner chose it, wherever it is."""
+
+    provider: Literal["duckduckgo", "brave", "searxng"] = shown("web_search.provider", "duckduckgo")
+    api_key: str = shown("web_search.api_key", "")
+    base_url: str = shown("web_search.base_url", "", max_length=2000, pattern=r"^$|^https?://[^\s/@]+\S*$")
+
+
+class Browser(Section):
+    program: str = shown("browser.program", "", max_length=4096)
+    show: bool = shown("browser.show", False)
+
+
 class Budgets(Section):
     month_usd: float | None = Field(None, ge=0)
     day_usd: float | None = Field(None, ge=0)
@@ -327,6 +340,8 @@ class Settings(Section):
     phone: Phone = Phone()
     whatsapp: WhatsApp = WhatsApp()
     mcp: Mcp = Mcp()
+    web_search: WebSearch = WebSearch()
+    browser: Browser = Browser()
     memory: Memory = Memory()
     budgets: Budgets = Budgets()
     desktop: Desktop = Desktop()

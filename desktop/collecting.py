@@ -18,14 +18,18 @@ class Collector(QObject):
         super().__init__()
         self._timer = QTimer(self, interval=LOOK_MS)
         self._timer.timeout.connect(collect)
+        self._enabled = True
 
     def open(self) -> None:
+        self._enabled = gc.isenabled()
         gc.disable()
         self._timer.start()
 
     def close(self) -> None:
+        """Python collects again as it did before."""
         self._timer.stop()
-        gc.enable()
+        if self._enabled:
+            gc.enable()
 
 
 def collect() -> None:

@@ -1,5 +1,6 @@
 # Sourced by start and test: a .venv beside this folder, with pinned and hashed requirements, and the system
-# libraries that Qt needs. Sets ROOT and PY. Safe to run again: what is there is not installed twice.
+# libraries that Qt needs; for the tests a Chromium besides, where there is no browser. Sets ROOT and PY. Safe to run
+# again: what is there is not installed twice.
 set -euo pipefail
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 VENV="$ROOT/.venv"
@@ -8,6 +9,14 @@ export LITELLM_LOCAL_MODEL_COST_MAP=True PYTHONDONTWRITEBYTECODE="${PYTHONDONTWR
 
 say() { printf '%s\n' "$*" >&2; }
 
+has_browser() {
+    local name
+    for name in google-chrome-stable google-chrome chromium chromium-browser microsoft-edge-stable; do
+        command -v "$name" >/dev/null && return 0
+    done
+    return 1
+}
+
 system_packages() {
     # Only Debian and its children are known by name; elsewhere Qt itself says what is missing.
     command -v dpkg-query >/dev/null || return 0
@@ -15,6 +24,8 @@ system_packages() {
         libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-randr0 libxcb-render-util0 libxcb-shape0
         libxcb-xinerama0 libxcb-xkb1 fonts-dejavu-core)
     "$BASE" -c 'import ensurepip, venv' 2>/dev/null || wanted+=("python$("$BASE" -c 'import sys; print("%d.%d" % sys.version_info[:2])')-venv")
+    # The tests of the browser tools drive a real one.
+    [ "${1:-}" = dev ] && ! has_browser && wanted+=(chromium)
     local missing=() name
     for name in "${wanted[@]}"; do
         dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
@@ -59,5 +70,5 @@ python_packages() {
 }
 
 find_python
-system_packages
+system_packages "${1:-}"
 python_packages "${1:-}"

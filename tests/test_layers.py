@@ -42,6 +42,7 @@ ONLY_IN = {
     "mcp": ("core/mcp_",),
     "mcp_types": ("core/mcp_",),
     "httpx2": ("core/mcp_",),
+    "playwright": ("core/tools/browser.py", "core/tools/tab.py"),
     "bridge": ("bridge/", "desktop/main.py"),
     "fastapi": ("core/api/", "bridge/routes.py", "bridge/contact_routes.py"),
 }

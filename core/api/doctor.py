@@ -17,7 +17,7 @@ from core.channels.telegram_desk import status
 from core.mcp_servers import McpServers
 from core.paths import Home
 from core.texts import t
-from core.tools import runtimes
+from core.tools import chromium, runtimes
 from core.watchdog import Watchdog
 
 ROOM_BYTES = 100 * 1024 * 1024
@@ -116,6 +116,8 @@ async def examine(app: App) -> list[Check]:
         *_loop(app, lang),
         *_mcp(app, lang),
         _runtimes(lang),
+        _browser(app, lang),
+        _search(app, lang),
     ]
     checks = app.services.get(Checks)
     if isinstance(checks, Checks):
@@ -219,3 +221,22 @@ def _runtimes(lang: str) -> Check:
     names = ", ".join(one.name for one, path in runtimes.found() if path)
     text = t("doctor.runtimes.ok", lang, names=names) if names else t("doctor.runtimes.none", lang)
     return Check("runtimes", Level.OK, text)
+
+
+def _browser(app: App, lang: str) -> Check:
+    wanted = app.config.now.browser.program
+    program = chromium.located(wanted)
+    if program:
+        return Check("browser", Level.OK, t("doctor.browser.ok", lang, program=program))
+    text = t("doctor.browser.gone", lang, program=wanted) if wanted else t("doctor.browser.none", lang)
+    return Check("browser", Level.WARN, text, t("doctor.browser.install", lang))
+
+
+def _search(app: App, lang: str) -> Check:
+    search = app.config.now.web_search
+    missing = {"brave": not search.api_key, "searxng": not search.base_url}.get(search.provider, False)
+    if missing:
+        what = "key" if search.provider == "brave" else "address"
+        return Check("web_search", Level.WARN, t(f"doctor.search.{what}", lang), t("doctor.search.set", lang))
+    name = t(f"settings.web_search.provider.{search.provider}", lang)
+    return Check("web_search", Level.OK, t("doctor.search.ok", lang, provider=name))

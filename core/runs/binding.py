@@ -141,6 +141,8 @@ def grant(tool: Tool, args: Mapping[str, Any], facts: Facts, place: Place, risk:
         return ""
     if tool.group == "mcp":  # one tool of ours stands for many of theirs
         return json.dumps([args.get("server"), args.get("tool")]) if "tool" in args else "*"
+    if tool.group == "browser":  # what a click does depends on where it is
+        return json.dumps([args.get("site")]) if "site" in args else "*"
     if facts.script is None:
         return "*"
     strict = facts.script.oddities - {"output", "compound"}

@@ -9,7 +9,7 @@ from contextlib import ExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from core.runs.steering import ask_questions
-from core.tools import files, git, inventory, owner, runtimes, search, shell, web
+from core.tools import files, git, inventory, owner, runtimes, search, shell, web, web_search
 
 if TYPE_CHECKING:
     from core.app import App
@@ -23,7 +23,14 @@ CORE = (
     files.write_file,
     *web.TOOLS,
 )
-FULL = (files.edit_file, *search.TOOLS, *inventory.TOOLS, *git.TOOLS, *runtimes.TOOLS)
+FULL = (
+    files.edit_file,
+    *search.TOOLS,
+    *web_search.TOOLS,
+    *inventory.TOOLS,
+    *git.TOOLS,
+    *runtimes.TOOLS,
+)
 
 
 @asynccontextmanager

@@ -106,7 +106,8 @@ class Visitor:
             parts = onward
         raise Unavailable(f"The address leads on more than {HOPS} times.")
 
-    async def _pinned(self, host: str, port: int) -> str:
+    async def pinned(self, host: str, port: int) -> str:
+        """The one address that a host is reached at; every one that its name has must be allowed."""
         try:
             literal = [str(ipaddress.ip_address(host))]
         except ValueError:
@@ -123,7 +124,7 @@ class Visitor:
         import httpx  # slow, and only for who fetches
 
         host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
-        address = await self._pinned(host, port)
+        address = await self.pinned(host, port)
         where = f"[{address}]" if ":" in address else address
         url = httpx.URL(parts._replace(netloc=f"{where}:{port}").geturl())
         # No proxy of the environment: it would look the name up again.

@@ -14,6 +14,7 @@ from desktop.settings.plain import AppearancePage, FilesPage, PhonePage, StatePa
 from desktop.settings.screen import SettingsScreen
 from desktop.settings.spending import SpendingPage
 from desktop.settings.telegram import Claim, TelegramPage
+from desktop.settings.web import WebPage
 from desktop.settings.whatsapp import WhatsAppPage
 from desktop.words import Words
 
@@ -68,6 +69,7 @@ def screen(app: "App", words: Words, *, decide: Callable[[Claim, bool], Awaitabl
             ),
             ("phone", lambda: PhonePage(words, now=now, change=writes.change)),
             ("whatsapp", lambda: WhatsAppPage(words, now=now, change=writes.change)),
+            ("web", lambda: WebPage(words, now=now, change=writes.change, keep=writes.search_key)),
             ("files", lambda: FilesPage(words, now=now, change=writes.change)),
             (
                 "spending",
@@ -103,6 +105,11 @@ class _Writes:
     async def engine_key(self, provider: str, secret: str) -> None:
         name = await self._app.vault.keep(f"engines.{provider}.api_key", secret)
         await self._app.config.set({f"engines.{provider}.api_key": name})
+
+    async def search_key(self, secret: str) -> None:
+        await self._app.config.set(
+            {"web_search.api_key": await self._app.vault.keep("web_search.api_key", secret)}
+        )
 
     async def bot_token(self, secret: str) -> None:
         app = self._app

@@ -10,13 +10,14 @@ from bridge.handset import Handset
 from bridge.png import check
 from bridge.simulator.casts import Author, empty
 from bridge.simulator.phone import SimPhone
-from bridge.tools import TOOLS, keep, outline
+from bridge.tools import TOOLS, outline
 from bridge.whatsapp_tools import DATA
 from core.errors import ApxError, NotFound, PhoneUnreachable, Refused, Unavailable
 from core.paths import Home
 from core.runs.gate import Policy, Verdict, decide
 from core.runs.turn import Run, Status, Turn
 from core.tool import Context, Effect
+from core.tools.pictures import keep
 from tests.fakes.town import House, house
 
 pytestmark = pytest.mark.anyio
@@ -108,7 +109,7 @@ async def test_asking_for_a_picture_takes_and_delivers_it(home: House) -> None:
 
 def test_pictures_of_one_second_do_not_replace_one_another(tmp_path: Path) -> None:
     home = Home(tmp_path)
-    paths = {keep(home, bytes([n])) for n in range(3)}
+    paths = {keep(home, bytes([n]), "phone") for n in range(3)}
     assert sorted(path.read_bytes() for path in paths) == [b"\0", b"\1", b"\2"]
 
 

@@ -13,7 +13,7 @@ from core.runs.gate import STEERING
 from core.runs.steering import UNASKED
 from core.runs.turn import Status
 from core.tool import Context, Effect, Tool
-from core.tools import agents, computer, knowledge, mcp
+from core.tools import agents, browsing, computer, knowledge, mcp
 from tests.fakes.house import House, house, turn
 from tests.fakes.openai_server import Answer
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 
 ALL = (
     *(*computer.CORE, *computer.FULL, *knowledge.CORE, *knowledge.FULL),
-    *(*agents.CORE, *agents.FULL, *mcp.TOOLS, *PHONE),
+    *(*agents.CORE, *agents.FULL, *mcp.TOOLS, *browsing.TOOLS, *PHONE),
 )
 ran: list[str] = []
 

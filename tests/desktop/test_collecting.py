@@ -52,10 +52,12 @@ def test_another_thread_that_allocates_destroys_nothing(collector: Collector, qt
     assert len(busy_lists) == 1_000
 
 
-def test_a_closed_collector_leaves_python_to_itself(qtbot: QtBot) -> None:
+@pytest.mark.parametrize("before", [True, False])
+def test_a_closed_collector_leaves_python_as_it_was(qtbot: QtBot, before: bool) -> None:
+    (gc.enable if before else gc.disable)()
     collector = Collector()
     collector.open()
     assert not gc.isenabled()
     collector.close()
-    assert gc.isenabled()
+    assert gc.isenabled() is before
     gc.disable()

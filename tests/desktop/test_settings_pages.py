@@ -14,9 +14,11 @@ from core.store import Store
 from desktop import slots, spent, steps
 from desktop.settings.accounts import Accounts
 from desktop.settings.chart import Bars, keys, top
+from desktop.settings.editors import Choice, Secret
 from desktop.settings.permissions import PermissionsPage
 from desktop.settings.routing import Route, StandIns, Weighed
 from desktop.settings.spending import SpendingPage
+from desktop.settings.web import WebPage
 from desktop.settings.whatsapp import WhatsAppPage
 from desktop.spent import Slice
 from desktop.words import Words
@@ -238,3 +240,29 @@ async def test_first_steps_are_done_one_by_one(app: App, words: Words, qtbot: Qt
     guide.fold.open()
     await until(lambda: guide.checks.found)
     assert guide.checks.found[0].remedy
+
+
+async def test_the_web_page_keeps_its_key_and_says_what_is_chosen(
+    app: App, words: Words, qtbot: QtBot, until: Until, change: Any
+) -> None:
+    kept: list[str] = []
+
+    async def keep(secret: str) -> None:
+        kept.append(secret)
+
+    page = WebPage(words, now=lambda: app.config.now, change=change, keep=keep)
+    qtbot.addWidget(page)
+    assert list(page.search.rows) == ["provider", "api_key", "base_url"]
+    provider, key = page.search.rows["provider"].editor, page.search.rows["api_key"].editor
+    assert isinstance(provider, Choice)
+    assert isinstance(key, Secret)
+    provider.put("brave")
+    provider.activated.emit(0)
+    await until(lambda: app.config.now.web_search.provider == "brave")
+    key.line.setText("brave-key-1")
+    key.changed.emit()
+    await until(lambda: kept == ["brave-key-1"])
+    assert app.config.now.web_search.api_key == ""
+    await app.config.set({"browser.show": True})
+    page.refresh()
+    assert page.browser.rows["show"].editor.value() is True  # type: ignore[attr-defined]
