@@ -238,7 +238,7 @@ async def test_jobs_are_listed_with_what_came_of_them(
             recipient="ana",
             thread="a2a:x",
             body=f"task {status}",
-            wake=True,
+            wake=False,
             waited=False,
             depth=1,
         )
@@ -257,7 +257,10 @@ async def test_jobs_are_listed_with_what_came_of_them(
     screen.state.put("open")
     screen.refresh()
     await until(lambda: list(screen.cards) == [kept["running"]])
-    screen.detail.press()  # nobody of this process works on it
-    await until(lambda: screen.detail.wrong.text())
-    assert "not at work any more" in screen.detail.wrong.text()
+    qtbot.mouseClick(screen.detail.end, Qt.MouseButton.LeftButton)
+    await slots.settle()
+    assert (await jobs.find(here.store, kept["running"])).status is State.CANCELLED
+    screen.detail.end.setEnabled(True)  # the list has not been read again yet
+    await screen.detail.press()
+    assert "has ended already" in screen.detail.wrong.text()
     screen.rest()
