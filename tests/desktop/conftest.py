@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytestqt.plugin
 from PySide6.QtWidgets import QApplication
 from qasync import QEventLoop
 
@@ -16,6 +17,10 @@ from desktop import slots, theme
 from desktop.feed import Feed
 from desktop.rounds import Rounds
 from desktop.words import Words
+
+# Between the phases of a test pytest-qt turns Qt's loop by hand. asyncio's timers are Qt's here, and their work needs a
+# running loop, which there is none of then: everything waits for the next phase instead.
+pytestqt.plugin._process_events = lambda: None
 
 
 @pytest.fixture

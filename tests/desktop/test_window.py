@@ -64,6 +64,7 @@ def test_keys_go_to_the_screens(window: Window, qtbot: QtBot) -> None:
     opened: list[str] = []
     window.opened.connect(opened.append)
     window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
     for key in (Qt.Key.Key_2, Qt.Key.Key_3, Qt.Key.Key_4, Qt.Key.Key_9, Qt.Key.Key_1, Qt.Key.Key_Comma):
         qtbot.keyClick(window, key, CTRL)
     assert opened == ["rooms", "rounds", "phone", "settings", "chat", "settings"]
