@@ -74,7 +74,7 @@ async def _turns(root: Path, parts: Sequence[Part] = ()) -> tuple[list[float], f
             }
         )
         real: Any = app.runner
-        object.__setattr__(real._desk, "models", Instant())
+        object.__setattr__(real.desk, "models", Instant())
         app.tools.add(look)
         writes = 0
         store: Any = app.store
