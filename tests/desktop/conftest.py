@@ -76,7 +76,7 @@ def until() -> Until:
     """Let the loop turn until something is true; the test's own timeout is the limit."""
 
     async def wait(true: Callable[[], object]) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not true():  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
 

@@ -171,7 +171,7 @@ async def test_a_bot_that_was_connected_before_the_window_looked_is_shown_as_it_
         @asynccontextmanager
         async def connected(home: Home) -> AsyncIterator[App]:
             async with App.open(home, [telegram]) as app:
-                await until(lambda: api.calls and api.calls[-1].params.get("timeout", "0") != "0")
+                await until(lambda: any(one.params.get("timeout", "0") != "0" for one in api.calls))
                 yield app
 
         monkeypatch.setattr(main, "_opened", connected)
