@@ -255,16 +255,16 @@ async def test_an_answer_elsewhere_ends_the_question_at_the_terminal(
 
 async def test_frames_and_who_may_be_asked(tmp_path: Path) -> None:
     from core.api.access import Caller, Scope
-    from core.api.chat import _turn
+    from core.api.chat import Chat, _turn
 
     who = Caller(Scope.OWNER, "owner")
     may = {
-        channel: _turn({"prompt": "x", "channel": channel}, who, "default").can_ask
+        channel: _turn(Chat(prompt="x", channel=channel), who, "default").can_ask
         for channel in ("api", "cli", "desktop", "web", "telegram")
     }
     assert may == {"api": False, "cli": False, "desktop": True, "web": True, "telegram": True}
-    assert _turn({"prompt": "x", "channel": "cli", "canAsk": True}, who, "default").can_ask
-    assert not _turn({"prompt": "x", "channel": "api", "canAsk": True}, who, "default").can_ask
+    assert _turn(Chat(prompt="x", channel="cli", canAsk=True), who, "default").can_ask
+    assert not _turn(Chat(prompt="x", channel="api", canAsk=True), who, "default").can_ask
 
 
 def test_a_question_on_the_terminal_cannot_drive_it() -> None:

@@ -279,6 +279,7 @@ async def test_patience_that_ends_becomes_a_job_in_the_background(tmp_path: Path
         handed = await five.hand()
         assert (handed.state, handed.job.wake) == ("running", True)
         woken = five.woken()
+        await five.here.server.arrived.wait()  # there is nothing to stop before that
         five.here.runner.cancel(handed.job.run_id)
         await woken
         assert [one.phase for one in five.here.seen(BackgroundJob)] == ["start", "progress", "end"]
