@@ -1,6 +1,7 @@
 """The two programs without a window: `apx`, the commands, and `apx-daemon`, the core and the phone bridge."""
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -15,6 +16,8 @@ from core.errors import ApxError
 from core.paths import Home
 
 log = logging.getLogger(__name__)
+
+CALM_S = 20.0
 
 
 def apx() -> None:
@@ -91,6 +94,8 @@ async def work(home: Home, *, stay: bool = False) -> str:
         app.bus.subscribe(ChannelState, told)
         logging.getLogger().setLevel(app.config.now.log_level.upper())
         log.info("The daemon of %s is up", home.root)
+        # What was made at the start stays: looking through it for garbage would hold everybody up each time.
+        loop.call_later(CALM_S, gc.freeze)
         await leaving.wait()
         log.info("The daemon of %s goes down", home.root)
     return failed[0] if failed else ""

@@ -52,10 +52,13 @@ def window() -> None:
     from qasync import QEventLoop
 
     from core.paths import Home
+    from desktop.collecting import Collector
     from desktop.main import live
 
     app = QApplication(sys.argv[:1])
-    sys.setswitchinterval(0.0005)  # as the program itself does
+    sys.setswitchinterval(0.0005)  # this and the collector as the program itself has them
+    collector = Collector()
+    collector.open()
     app.setQuitOnLastWindowClosed(False)
     late: list[float] = []
     before = time.perf_counter()

@@ -15,6 +15,7 @@ from desktop.collecting import Collector
 @pytest.fixture
 def collector(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
     monkeypatch.setattr(collecting, "LOOK_MS", 5)
+    monkeypatch.setattr(collecting, "STARTING", 0)
     gc.collect()
     gc.enable()
     collector = Collector()
@@ -60,4 +61,14 @@ def test_a_closed_collector_leaves_python_as_it_was(qtbot: QtBot, before: bool) 
     assert not gc.isenabled()
     collector.close()
     assert gc.isenabled() is before
+    gc.disable()
+
+
+def test_what_is_made_at_the_start_is_set_apart(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collecting, "LOOK_MS", 5)
+    collector = Collector()
+    collector.open()
+    qtbot.waitUntil(lambda: gc.get_freeze_count() > 0)
+    collector.close()
+    assert gc.get_freeze_count() == 0
     gc.disable()
