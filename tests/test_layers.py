@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -67,8 +68,13 @@ def at_run_time(tree: ast.AST) -> Iterator[ast.AST]:
         yield from at_run_time(node)
 
 
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path: Path) -> Iterator[str]:
-    for node in at_run_time(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in at_run_time(tree(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -116,7 +122,7 @@ def test_each_library_has_one_home(path: Path) -> None:
 def test_a_module_is_short_and_says_why_it_exists(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= MAX_LINES
-    assert not text.strip() or ast.get_docstring(ast.parse(text))
+    assert not text.strip() or ast.get_docstring(tree(path))
 
 
 def test_channels_and_tools_do_not_know_each_other() -> None:
