@@ -83,7 +83,9 @@ class Line:
 
     async def _secret(self, value: str) -> str:
         plain = await self._config.secret(value)
-        self.secrets += [part for part in {plain, *plain.split()} if len(part) >= 6]
+        # A place is no secret, and answers that are about it would not be understood without it.
+        parts = {part for part in (plain, *plain.split()) if not part.startswith(("/", "~", "."))}
+        self.secrets += [part for part in parts if len(part) >= 6]
         return plain
 
     def covered(self, text: str) -> str:

@@ -71,7 +71,7 @@ async def test_tools_of_a_program_are_listed_and_called(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-ours")
-    spec = program(env={"API_TOKEN": "vault:mcp.key", "MCP_FAKE": "noise"})
+    spec = program(env={"API_TOKEN": "vault:mcp.key", "MCP_FAKE": "noise", "DOCS": "/home/ana/docs"})
     async with opened(tmp_path, spec) as servers:
         assert not servers.running("fake")
         offers = {one.name: one for one in await servers.tools("fake")}
@@ -85,6 +85,7 @@ async def test_tools_of_a_program_are_listed_and_called(
         assert await servers.call("fake", "environment", {"name": "API_TOKEN"}) == "••••"
         assert await servers.call("fake", "environment", {"name": "OPENAI_API_KEY"}) == "(none)"
         assert await servers.call("fake", "environment", {"name": "HOME"}) == os.environ["HOME"]
+        assert await servers.call("fake", "environment", {"name": "DOCS"}) == "/home/ana/docs"
         with pytest.raises(Unavailable, match="it is broken"):
             await servers.call("fake", "fail", {})
         with pytest.raises(NotFound, match="It has: add"):
