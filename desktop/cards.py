@@ -42,11 +42,16 @@ class QuestionCard(pieces.Card):
 
 
 class QuestionList(QWidget):
-    """The question to answer next, one card; takes no room when there is none."""
+    """The question to answer next, one card; takes no room when there is none.
 
-    def __init__(self, questions: Questions, words: Words, *, margin: int, small: bool = False) -> None:
+    With `rounds` false the questions of rounds are left to the other places that show them.
+    """
+
+    def __init__(
+        self, questions: Questions, words: Words, *, margin: int, small: bool = False, rounds: bool = True
+    ) -> None:
         super().__init__()
-        self._questions, self._words, self._small = questions, words, small
+        self._questions, self._words, self._small, self._rounds = questions, words, small, rounds
         self.column = QVBoxLayout(self)
         self.column.setContentsMargins(margin, 0, margin, 8)
         self.column.setSpacing(8)
@@ -61,7 +66,8 @@ class QuestionList(QWidget):
     def refresh(self) -> None:
         """Keep the cards of questions that stay: what is being written in one is not lost."""
         # The conversation is why people are here, so one at a time. A permission has somebody waiting on it.
-        waiting = sorted(self._questions.open, key=lambda one: one.kind != "permission")
+        here = [one for one in self._questions.open if self._rounds or one.kind == "permission"]
+        waiting = sorted(here, key=lambda one: one.kind != "permission")
         shown = waiting[:1]
         for key in set(self.cards) - {question.id for question in shown}:
             self._go(key, still_open=any(one.id == key for one in waiting))

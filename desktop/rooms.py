@@ -71,7 +71,7 @@ class RoomsScreen(Following):
         self.wrong = pieces.label(role="error", wrap=True)
         self.wrong.setContentsMargins(24, 0, 24, 0)
         self.wrong.hide()
-        self.talk = RoomTalk(self.chat, questions, words, save, pictures=False)
+        self.talk = RoomTalk(self.chat, questions, words, save, pictures=False, rounds=False)
         self.mentions = Mentions(self.talk.composer.lines, self.talk)
         self.members.mentioned.connect(self.mentions.mention)
         self.chat.refused.connect(self._give_back)

@@ -34,6 +34,7 @@ class Talk(QWidget):
         workers: Workers | None = None,
         small: bool = False,
         pictures: bool = True,
+        rounds: bool = True,
     ) -> None:
         super().__init__()
         self._chat, self._words = chat, words
@@ -47,7 +48,7 @@ class Talk(QWidget):
         self.stack.addWidget(self.empty)
         self.stack.addWidget(self.view)
         self.stack.setMinimumHeight(1)  # what waits comes first where there is little room
-        self.questions = QuestionList(questions, words, margin=margin, small=small)
+        self.questions = QuestionList(questions, words, margin=margin, small=small, rounds=rounds)
         self.strip = Strip(workers or Workers(self), words, margin=margin, small=small)
         self.composer = Composer(words, small=small, pictures=pictures)
         self.composer.submitted.connect(self._send)

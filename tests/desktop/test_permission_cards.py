@@ -102,6 +102,22 @@ async def test_an_answer_that_was_too_late_says_so(card: PermissionCard, owner: 
     assert card.choices.isEnabled()
 
 
+async def test_a_room_shows_permissions_and_leaves_rounds_to_the_chat(
+    owner: Owner, words: Words, qtbot: QtBot
+) -> None:
+    questions = Questions()
+    shown = QuestionList(questions, words, margin=24, rounds=False)
+    qtbot.addWidget(shown)
+    owner.open = [Question("q1", "conversation", "Marina", "How much?")]
+    questions.serve(owner.read, owner.give)
+    await questions.refresh()
+    assert shown.cards == {}
+    owner.open = [*owner.open, permission()]
+    await questions.refresh()
+    assert list(shown.cards) == ["apr_1"]
+    assert shown.more.isHidden()
+
+
 async def test_permissions_come_before_the_questions_of_rounds(
     owner: Owner, words: Words, qtbot: QtBot
 ) -> None:
