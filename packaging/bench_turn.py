@@ -3,7 +3,8 @@
 Each turn has three tool calls and one answer, with the ten durable writes that belong to them and two of the
 judge; once with the core alone, and once with every part of the program, its tools and its memory. The same number of
 bare commits on the same disk is measured beside it, because on a busy one they are most of it; and the processor's
-time, which does not depend on what else runs here.
+time, which does not depend on what else runs here. What a turn leaves to be done behind it, its thread's summary, has
+ended before the next one begins: nobody writes again in the same millisecond. The processor's time counts it.
 """
 
 import asyncio
@@ -98,6 +99,7 @@ async def _turns(root: Path, parts: Sequence[Part] = ()) -> tuple[list[float], f
             run = await app.runner.run(Turn(text="look", channel="cli", thread="bench", sender="owner"))
             spent = (time.perf_counter() - started) * 1000
             assert run.status is Status.DONE, run.text
+            await app.runner.summaries.settled()
             if number >= WARM_UP:
                 times.append(spent)
         return times, writes / TURNS, (time.process_time() - cpu) * 1000 / TURNS
