@@ -1,8 +1,6 @@
 """One address for everybody who talks to the agent: a phone's alert, a question, a question answered in pieces."""
 
 import asyncio
-import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -13,7 +11,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from core import agents, projects
 from core.api import problems
 from core.api.access import Caller
-from core.api.frames import FAILURES, KEEPALIVE_S, Frames, result
+from core.api.frames import FAILURES, KEEPALIVE_S, Frames, result, streamed
 from core.api.request import Apx, Who, project, reply
 from core.api.wake import data_of
 from core.app import App
@@ -91,7 +89,8 @@ async def chat_stream(pid: str, request: Request, app: Apx, who: Who, key: Key =
     """Ask and get the answer as it is made: one JSON frame a line."""
     project_id = await project(app, pid, who)
     turn = await _asked(app, data_of(await request.body()), who, project_id)
-    return StreamingResponse(_stream(app, who, request, turn), media_type="application/x-ndjson")
+    lines = streamed(request.app.state.access, who, Frames(app, turn), keepalive_s=KEEPALIVE_S)
+    return StreamingResponse(lines, media_type="application/x-ndjson")
 
 
 def _asks(data: Any) -> Chat:
@@ -169,25 +168,3 @@ def _failure(run: Run) -> tuple[dict[str, Any], int]:
     """A run that failed, in the shape of every failure; what the owner has to set is 409."""
     kind = run.error_kind or run.status.value
     return problems.body(run.text, kind) | {"run_id": run.id}, _FAILED.get(kind, 503)
-
-
-async def _stream(app: App, who: Caller, request: Request, turn: Turn) -> AsyncIterator[str]:
-    """The frames of one run. A reader who goes away stops the run; so does a token that stops being good."""
-    access = request.app.state.access
-    with access.stream(who) as gone, Frames(app, turn) as frames:
-        leaving = asyncio.ensure_future(gone.wait())
-        leaving.add_done_callback(lambda _: frames.stop())
-        try:
-            while True:
-                try:
-                    async with asyncio.timeout(KEEPALIVE_S):
-                        frame = await frames.next()
-                except TimeoutError:
-                    yield "\n"
-                    continue
-                if frame is None:
-                    return
-                yield json.dumps(frame, ensure_ascii=False, default=str) + "\n"
-        finally:
-            leaving.cancel()
-            await frames.aclose()

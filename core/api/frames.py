@@ -1,11 +1,14 @@
 """The frames of a streamed answer: what the bus tells of one run, in the words of the wire."""
 
 import asyncio
+import json
 import logging
+from collections.abc import AsyncIterator
 from dataclasses import asdict
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol, Self
 
+from core.api.access import Access, Caller
 from core.app import App
 from core.events import (
     ApprovalDecided,
@@ -202,3 +205,38 @@ class Frames:
         frame = self._wire(event)
         if frame is not None:
             self._queue.put_nowait(frame)
+
+
+class Told(Protocol):
+    """A source of frames that is listened to inside its `with`; None is its end."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None: ...
+    async def next(self) -> dict[str, Any] | None: ...
+    def stop(self) -> None: ...
+    async def aclose(self) -> None: ...
+
+
+async def streamed(access: Access, who: Caller, told: Told, *, keepalive_s: float) -> AsyncIterator[str]:
+    """Frames as lines of JSON, an empty one in silence. A reader who goes away stops what is told; so does a token that
+    stops being good.
+    """
+    with access.stream(who) as gone, told as frames:
+        leaving = asyncio.ensure_future(gone.wait())
+        leaving.add_done_callback(lambda _: frames.stop())
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout(keepalive_s):
+                        frame = await frames.next()
+                except TimeoutError:
+                    yield "\n"
+                    continue
+                if frame is None:
+                    return
+                yield json.dumps(frame, ensure_ascii=False, default=str) + "\n"
+        finally:
+            leaving.cancel()
+            await frames.aclose()

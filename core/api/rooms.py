@@ -1,8 +1,5 @@
 """Rooms over HTTP: make one, who is in it, what was said, and a line that its members answer in frames."""
 
-import asyncio
-import json
-from collections.abc import AsyncIterator
 from typing import cast
 
 from fastapi import APIRouter, Request
@@ -10,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response, StreamingResponse
 
 from core.api.access import Caller
+from core.api.frames import streamed
 from core.api.request import Apx, Owner, Who, project, reply
 from core.api.room_frames import KEEPALIVE_S, RoomFrames
 from core.app import App
@@ -137,7 +135,8 @@ async def message(pid: str, gid: str, line: Line, request: Request, app: Apx, wh
     room, service = await _room(app, pid, gid, who), _rooms(app)
     service.ready(room, line.prompt, again=line.rerun)
     frames = RoomFrames(service, app.bus, room, line.prompt, again=line.rerun, can_ask=line.canAsk)
-    return StreamingResponse(_stream(request, who, frames), media_type="application/x-ndjson")
+    lines = streamed(request.app.state.access, who, frames, keepalive_s=KEEPALIVE_S)
+    return StreamingResponse(lines, media_type="application/x-ndjson")
 
 
 @router.post("/projects/{pid}/turns/abort")
@@ -159,25 +158,3 @@ async def abort(pid: str, asked: Abort, app: Apx, who: Who) -> Response:
     for run_id in runs:
         app.runner.cancel(run_id)
     return reply({"aborted": len(runs)})
-
-
-async def _stream(request: Request, who: Caller, told: RoomFrames) -> AsyncIterator[str]:
-    """The frames of one line. A reader who goes away stops the room; so does a token that stops being good."""
-    access = request.app.state.access
-    with access.stream(who) as gone, told as frames:
-        leaving = asyncio.ensure_future(gone.wait())
-        leaving.add_done_callback(lambda _: frames.stop())
-        try:
-            while True:
-                try:
-                    async with asyncio.timeout(KEEPALIVE_S):
-                        frame = await frames.next()
-                except TimeoutError:
-                    yield "\n"
-                    continue
-                if frame is None:
-                    return
-                yield json.dumps(frame, ensure_ascii=False, default=str) + "\n"
-        finally:
-            leaving.cancel()
-            await frames.aclose()
